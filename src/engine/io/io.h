@@ -1,0 +1,164 @@
+/* Files: open by URI, identity of a version, ranges, listings.
+ *
+ * Nothing here blocks a caller that says so: a request answers at once (local files, cached bytes)
+ * or later, and then wakes the job that asked.  Readers do not call this module; they are step
+ * machines (format.h) that *name* what they need, and their driver calls ax_io_fetch.  So a reader
+ * never knows whether its file is local.
+ *
+ *      reader: step() -> NEED(requests) --> driver: ax_io_fetch() --> READY  --> step() again
+ *                                                             \-> PENDING: job parks, is woken,
+ *                                                                  calls ax_io_fetch again -> READY
+ *
+ * Identity.  An opened file is one version: device, inode, size, mtime_ns and ctime_ns for local
+ * files, ETag or generation for remote ones.  A version that changes under a reader is an error
+ * (ECHANGED), never mixed data: local files are checked again when the last reader closes a split.
+ *
+ * Local files are read with pread, never mapped: a truncated file must not kill a process.  Pipes,
+ * devices and directories are refused without blocking.  Every descriptor is O_CLOEXEC.
+ *
+ * Caches that keep bytes are keyed by identity and by credential identity (`cred`): nobody reads
+ * another role's objects.  Schemes are listed in io/schemes.def; remote ones live in a module of
+ * their own that is loaded at the first remote URI.
+ *
+ * Threads: every function may be called by any thread; an ax_io_file is reference-counted. */
+#ifndef AX_IO_H
+#define AX_IO_H
+
+#include "base/sched.h"
+#include "base/task.h"
+
+typedef struct ax_io ax_io;           /* the module: descriptor cache, read budgets */
+typedef struct ax_io_file ax_io_file; /* one version of one file, opened */
+
+/* Identity of a version.  Equal identities have equal bytes. */
+typedef struct ax_io_id
+{
+    uint64_t dev, ino, size;
+    int64_t mtime_ns, ctime_ns;
+    char etag[72];     /* remote: ETag or generation; local: empty */
+    uint64_t cred;     /* hash of the credentials that opened it; 0 for local */
+} ax_io_id;
+
+bool ax_io_id_equal(const ax_io_id *a, const ax_io_id *b);
+
+ax_status ax_io_create(ax_io **out, uint32_t max_open_files) AX_MUST_USE;
+void ax_io_destroy(ax_io *io);
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+typedef enum ax_io_kind
+{
+    AX_IO_READ, /* file, off, len -> buf */
+    AX_IO_OPEN, /* uri -> file (a reference), size in file->id */
+    AX_IO_LIST, /* uri of a directory or prefix, recursive flag -> entries, sorted by name */
+} ax_io_kind;
+
+typedef struct ax_io_entry
+{
+    const char *path;  /* full path or URI */
+    uint64_t size;
+    int64_t mtime_ns;
+    bool is_dir;
+} ax_io_entry;
+
+typedef struct ax_io_req
+{
+    uint8_t kind;          /* ax_io_kind */
+    bool done;             /* out */
+    bool recursive;        /* LIST */
+    ax_io_file *file;      /* READ: in, borrowed; OPEN: out, owned reference */
+    uint64_t off, len;     /* READ: must lie inside the file, else ECORRUPT */
+    ax_buf *buf;           /* READ: out, owned reference with exactly len bytes */
+    const char *uri;       /* OPEN, LIST: in, borrowed */
+    ax_io_entry *entries;  /* LIST: out, in the task's arena */
+    uint32_t nentries;
+} ax_io_req;
+
+typedef struct ax_io_need
+{
+    ax_io_req *req;   /* [n]; owned by the reader, valid until its next step */
+    uint32_t n;
+} ax_io_need;
+
+typedef enum ax_io_ready { AX_IO_READY, AX_IO_PENDING } ax_io_ready;
+
+/* Serve all requests that are not done.  READY: all are.  PENDING: some are under way; `waker` will
+ * be woken (ax_job_wake) when calling again makes sense.  Requests must stay in place until then or
+ * until ax_io_forget.  Near ranges of one file are merged into one read when the gap between them
+ * is at most the file's merge gap.  Errors carry the file; no request is half done. */
+ax_status ax_io_fetch(ax_task *t, ax_io *io, ax_io_need *need, ax_job *waker, ax_io_ready *out)
+    AX_MUST_USE;
+
+/* The requests' memory goes away: drop deliveries still under way.  Always ends at once. */
+void ax_io_forget(ax_io *io, ax_io_need *need);
+
+/* Tell what will probably be read soon, in this order; a hint. */
+void ax_io_prefetch(ax_io *io, ax_io_file *file, const uint64_t *off, const uint64_t *len,
+                    uint32_t n);
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* Blocking forms of OPEN, LIST and READ for tools, tests and listings of local files. */
+ax_status ax_io_open(ax_task *t, ax_io *io, const char *uri, ax_io_file **out) AX_MUST_USE;
+ax_status ax_io_read(ax_task *t, ax_io *io, ax_io_file *f, uint64_t off, uint64_t len, ax_buf **out)
+    AX_MUST_USE;
+ax_status ax_io_list(ax_task *t, ax_io *io, const char *uri, bool recursive, ax_io_entry **out,
+                     uint32_t *n) AX_MUST_USE;
+
+/* What stands at a URI now, without opening it: for cache checks.  ENOFILE when nothing. */
+ax_status ax_io_stat(ax_task *t, ax_io *io, const char *uri, ax_io_id *out, bool *is_dir)
+    AX_MUST_USE;
+
+ax_io_file *ax_io_file_ref(ax_io_file *f);
+void ax_io_file_unref(ax_io_file *f);            /* NULL is allowed */
+const ax_io_id *ax_io_file_id(const ax_io_file *f);
+const char *ax_io_file_name(const ax_io_file *f); /* as the user would write it */
+uint64_t ax_io_file_size(const ax_io_file *f);
+
+/* Is the version still the one that was opened?  Else ECHANGED. */
+ax_status ax_io_file_check(ax_task *t, ax_io_file *f) AX_MUST_USE;
+
+/* What this module did for a query: bytes and requests, for EXPLAIN. */
+typedef struct ax_io_stats { _Atomic uint64_t bytes_read, requests, bytes_cached, wait_ns; } ax_io_stats;
+void ax_io_file_count_to(ax_io_file *f, ax_io_stats *s); /* default account of a file; may be NULL */
+
+/* ---- files that are not files ---------------------------------------------------------------- */
+
+/* A backend serves files of one scheme.  Local files and memory are built in; HTTP and object
+ * stores register from their module; tests register fakes (late, out of order, failing).
+ * start() begins a read and later calls ax_io_complete exactly once, from any thread, unless
+ * cancel() returned true for it. */
+typedef struct ax_io_backend
+{
+    const char *scheme; /* "file", "mem", "s3" */
+    ax_status (*open)(ax_task *t, void *self, const char *uri, void **handle, ax_io_id *id);
+    void (*close)(void *self, void *handle);
+    ax_status (*start)(void *self, void *handle, uint64_t off, uint64_t len, uint8_t *dst,
+                       void *token);
+    bool (*cancel)(void *self, void *token);
+    ax_status (*list)(ax_task *t, void *self, const char *uri, bool recursive, ax_io_entry **out,
+                      uint32_t *n);
+    uint64_t merge_gap_bytes;
+    void *self;
+} ax_io_backend;
+
+ax_status ax_io_register(ax_io *io, const ax_io_backend *b) AX_MUST_USE;
+void ax_io_complete(ax_io *io, void *token, ax_status status, const ax_error *err);
+
+/* A file over bytes in memory: tests, fuzzers.  The bytes are copied. */
+ax_status ax_io_open_memory(ax_task *t, ax_io *io, const char *name, const void *bytes, size_t n,
+                            ax_io_file **out) AX_MUST_USE;
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+/* A set of named members that appears all at once or not at all, without relying on rename (object
+ * stores have none): members are written under the backend's staging names, and `publish` makes
+ * them visible; destroying an unpublished set leaves nothing.  Implemented with the writers. */
+typedef struct ax_io_set ax_io_set;
+ax_status ax_io_set_create(ax_task *t, ax_io *io, const char *uri, ax_io_set **out) AX_MUST_USE;
+ax_status ax_io_set_append(ax_task *t, ax_io_set *s, const char *member, const void *p, size_t n)
+    AX_MUST_USE;
+ax_status ax_io_set_publish(ax_task *t, ax_io_set *s) AX_MUST_USE;
+void ax_io_set_destroy(ax_io_set *s);
+
+#endif
