@@ -1,0 +1,44 @@
+/* Function and aggregate identities, from the .def lists.  Kernels behind them are private to
+ * func/ and reached through the tables declared in func/kernel.h. */
+#ifndef AX_FUNC_H
+#define AX_FUNC_H
+
+#include "vector/vector.h"
+
+typedef enum ax_fn
+{
+    AX_FN_NONE = 0,
+#define AX_FN(id, name, nargs, result, flags) AX_FN_##id,
+#include "func/functions.def"
+#undef AX_FN
+    AX_FN_CNT
+} ax_fn;
+
+enum { AX_FNF_RAISES = 1, AX_FNF_NOT_STRICT = 2, AX_FNF_CONST2 = 4 };
+
+typedef struct ax_fn_info
+{
+    const char *name;  /* as printed in plans: operator or function name */
+    uint8_t nargs;
+    uint8_t result;    /* ax_type_id, or AX_T_NONE: the type of the first argument */
+    uint8_t flags;     /* AX_FNF_* */
+} ax_fn_info;
+
+const ax_fn_info *ax_fn_get(ax_fn fn);
+
+typedef enum ax_agg_id
+{
+    AX_AGG_NONE = 0,
+#define AX_AGG(id, name, nargs) AX_AGG_##id,
+#include "func/aggregates.def"
+#undef AX_AGG
+    AX_AGG_CNT
+} ax_agg_id;
+
+const char *ax_agg_name(ax_agg_id id);
+
+/* Result type of an aggregate on an argument type (AX_T_NONE for count(*)); .id is AX_T_NONE when
+ * the engine has no such aggregate. */
+ax_type ax_agg_result(ax_agg_id id, ax_type arg);
+
+#endif
