@@ -46,7 +46,8 @@ choose_user() {
 
 # Copies the installation of $PG_CONFIG below $top/root and installs the extension there.
 make_tree() {
-    command -v "$PG_CONFIG" >/dev/null || die "no pg_config: install PostgreSQL's server-dev package"
+    command -v "$PG_CONFIG" >/dev/null ||
+        die "no pg_config: install PostgreSQL's server-dev package"
     local bin share lib
     bin=$("$PG_CONFIG" --bindir)
     share=$("$PG_CONFIG" --sharedir)
@@ -103,12 +104,14 @@ start_server() {
     touch "$top/server.log"
     [ "$(id -u)" -ne 0 ] || chown "$server_user" "$top/server.log"
     (cd "$top" && as_server "$bindir/pg_ctl" -D "$top/data" -w -t 60 -l "$top/server.log" start) \
-        >"$top/ctl.log" 2>&1 || { cat "$top/ctl.log" "$top/server.log" >&2; die "server did not start"; }
+        >"$top/ctl.log" 2>&1 ||
+        { cat "$top/ctl.log" "$top/server.log" >&2; die "server did not start"; }
 }
 
 stop_server() {
     [ -f "$top/data/postmaster.pid" ] || return 0
-    (cd "$top" && as_server "$bindir/pg_ctl" -D "$top/data" -w -t 30 -m immediate stop) >/dev/null 2>&1
+    (cd "$top" && as_server "$bindir/pg_ctl" -D "$top/data" -w -t 30 -m immediate stop) \
+        >/dev/null 2>&1
 }
 
 environment() {

@@ -11,8 +11,9 @@ for step in "$@"; do
     begin=$SECONDS
     ${MAKE:-make} --no-print-directory "$step" 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
-    set_passed=$(sed -n 's/^== .*: \([0-9]*\) passed, [0-9]* failed.*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
-    set_failed=$(sed -n 's/^== .*: [0-9]* passed, \([0-9]*\) failed.*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
+    read -r set_passed set_failed <<<"$(sed -n \
+        's/^== .*: \([0-9]*\) passed, \([0-9]*\) failed.*/\1 \2/p' "$log" |
+        awk '{p += $1; f += $2} END {print p + 0, f + 0}')"
     if ! grep -q '^== .*: [0-9]* passed' "$log"; then
         [ "$status" -ne 0 ] || set_passed=1
     fi
@@ -22,7 +23,8 @@ for step in "$@"; do
     fi
     passed=$((passed + set_passed))
     failed=$((failed + set_failed))
-    echo "---- $step: $([ "$status" -eq 0 ] && echo done || echo FAILED) after $((SECONDS - begin)) s"
+    [ "$status" -eq 0 ] && word=done || word=FAILED
+    echo "---- $step: $word after $((SECONDS - begin)) s"
 done
 [ -z "$bad_steps" ] || echo "failed steps:$bad_steps"
 echo "$passed passed, $failed failed"

@@ -13,9 +13,11 @@ fi
 export PGOPTIONS='-c client_min_messages=warning'
 for claim in "$@"; do
     createdb --template=template0 pgtap_test &&
-        psql -qXd pgtap_test -c 'CREATE EXTENSION pgtap' -c 'CREATE EXTENSION analytics_fdw' || exit 1
+        psql -qXd pgtap_test -c 'CREATE EXTENSION pgtap' -c 'CREATE EXTENSION analytics_fdw' ||
+        exit 1
     # prove checks plan, order and exit status; its -v output carries the single results.
-    prove -v --exec 'psql -XAtq -v ON_ERROR_STOP=1 -d pgtap_test -f' "test/pgtap/$claim.sql" >"$log" 2>&1
+    prove -v --exec 'psql -XAtq -v ON_ERROR_STOP=1 -d pgtap_test -f' \
+        "test/pgtap/$claim.sql" >"$log" 2>&1
     status=$?
     ok=$(grep -c '^ok' "$log")
     bad=$(grep -c '^not ok' "$log")

@@ -21,8 +21,8 @@ as_user=()
     as_user=(setpriv --reuid="$AX_SERVER_USER" --regid="$(id -g "$AX_SERVER_USER")" --clear-groups)
 for claim in "$@"; do
     log=$work/$claim.log
-    (cd "$work" && "${as_user[@]}" env HOME="$work" PG_REGRESS="$regress" TESTDATADIR="$work/$claim.data" \
-        TESTLOGDIR="$work/$claim.logs" TESTDIR="$work" PGPORT=65432 AX_TESTDATA="$AX_TESTDATA" \
+    (cd "$work" && "${as_user[@]}" env HOME="$work" PG_REGRESS="$regress" \
+        TESTDATADIR="$work/$claim.data" TESTLOGDIR="$work/$claim.logs" TESTDIR="$work" PGPORT=65432 AX_TESTDATA="$AX_TESTDATA" \
         prove -v -I "$perl" -I "$work/t" "t/$claim.pl") >"$log" 2>&1
     status=$?
     ok=$(grep -c '^ok' "$log")

@@ -6,14 +6,19 @@ runner=$2
 shift 2
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
+# Sums cmocka's closing lines, one a group of tests.
+count() {
+    sed -n "s/^\[  $1  \] \([0-9]*\) test(s).*/\1/p" "$log" | awk '{s += $1} END {print s + 0}'
+}
+
 passed=0
 failed=0
 for program in "$@"; do
     # shellcheck disable=SC2086 -- a runner may be several words
     $runner "$program" >"$log" 2>&1 </dev/null
     status=$?
-    ok=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
-    bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
+    ok=$(count PASSED)
+    bad=$(count FAILED)
     if [ "$status" -ne 0 ]; then
         # A crash reports no count of its own.
         [ "$bad" -gt 0 ] || bad=1
