@@ -12,7 +12,7 @@
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-MAKEFLAGS += --no-builtin-rules
+.SECONDARY:
 
 ifeq ($(origin CC),default)
 CC := gcc
@@ -140,9 +140,9 @@ PGXS_MAKE = mkdir -p $(PGB)/src/pg && $(MAKE) --no-print-directory -C $(PGB) -f 
 
 ifneq ($(PG_SRC),)
 extension: engine
-	@$(PGXS_MAKE) all
+	+@{ $(PGXS_MAKE) -q all; } 2>/dev/null || { $(PGXS_MAKE) all; }
 install: extension
-	@$(PGXS_MAKE) install DESTDIR=$(DESTDIR)
+	+@$(PGXS_MAKE) install DESTDIR=$(DESTDIR)
 else
 extension install:
 	@echo 'no src/pg/*.c: no extension to build'
@@ -153,7 +153,7 @@ endif
 .PHONY: unit quick lint lint-report tsan asan aarch64 fuzz fuzz-replay unit-programs
 unit-programs: $(TEST_BIN)
 unit: unit-programs
-	@tools/test/run-unit.sh unit$(if $(SAN),-$(subst $(comma),-,$(SAN))) "$(RUNNER)" $(TEST_BIN)
+	@tools/test/run-unit.sh unit$(if $(filter gcc,$(VARIANT)),,-$(VARIANT)) "$(RUNNER)" $(TEST_BIN)
 
 quick: lint unit
 
@@ -166,14 +166,14 @@ lint-report:
 # Address-space randomisation with many bits confuses older ThreadSanitizer run-times.
 NOASLR := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 tsan:
-	@$(MAKE) unit SAN=thread RUNNER="$(NOASLR)"
+	@$(MAKE) --no-print-directory unit SAN=thread RUNNER="$(NOASLR)"
 asan:
-	@$(MAKE) unit SAN=address,undefined
+	@$(MAKE) --no-print-directory unit SAN=address,undefined
 
 AARCH64_ROOT := build/aarch64-sysroot
 aarch64:
 	@tools/aarch64-sysroot.sh $(AARCH64_ROOT)
-	@$(MAKE) unit CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar VARIANT=aarch64 \
+	@$(MAKE) --no-print-directory unit CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar VARIANT=aarch64 \
 	  SYSROOT_CPPFLAGS="-isystem $(ROOT)/$(AARCH64_ROOT)/usr/include" \
 	  SYSROOT_LDFLAGS="-L$(ROOT)/$(AARCH64_ROOT)/usr/lib/aarch64-linux-gnu \
 	    -Wl,-rpath-link,$(ROOT)/$(AARCH64_ROOT)/usr/lib/aarch64-linux-gnu" \
@@ -183,7 +183,7 @@ aarch64:
 # runs every kept input through the same code, each ending at an unmapped page.
 fuzz:
 	@test -n "$(T)" || { echo "usage: make fuzz T=<name> [SECONDS=60]; names: $(FUZZ_NAMES)"; exit 2; }
-	@$(MAKE) build/fuzz/$(T) CC=$(CLANG) SAN=address,undefined VARIANT=fuzz \
+	@$(MAKE) --no-print-directory build/fuzz/$(T) CC=$(CLANG) SAN=address,undefined VARIANT=fuzz \
 	  SANFLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
 	@mkdir -p build/fuzz/new/$(T) test/fuzz/corpus/$(T)
 	build/fuzz/$(T) -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
@@ -200,7 +200,7 @@ $(B)/replay/%: $(B)/test/fuzz/%_fuzz.o $(B)/test/fuzz/replay_main.o $(B)/libax.a
 	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ $(ENGINE_LIBS)
 REPLAY_DIR = build/$(notdir $(firstword $(CC)))-$(subst $(comma),-,$(REPLAY_SAN))/replay
 fuzz-replay:
-	@$(if $(FUZZ_NAMES),$(MAKE) replay-programs SAN=$(REPLAY_SAN),true)
+	@$(if $(FUZZ_NAMES),$(MAKE) --no-print-directory replay-programs SAN=$(REPLAY_SAN),true)
 	@tools/test/run-replay.sh $(REPLAY_DIR) $(FUZZ_NAMES)
 
 # ---- tests against a private server -----------------------------------------------------------

@@ -87,7 +87,8 @@ for package in "${missing[@]}"; do
     package=${package//@/$version}
     # clang's run-time has a package of its own since clang 14, named by version in Debian 12.
     if [ "$package" = libclang-rt-dev ] && ! apt-cache show "$package" >/dev/null 2>&1; then
-        major=$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -n 1)
+        major=$(apt-cache depends clang |
+            sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -n 1)
         package=libclang-rt-$major-dev
         apt-cache show "$package" >/dev/null 2>&1 || package=libclang-common-$major-dev
     fi

@@ -24,7 +24,8 @@ CODE_ENDINGS = C_ENDINGS + (".py", ".sh", ".pl", ".pm")
 TEST_ENDINGS = ("_test.c", "_bench.c", "_fuzz.c")
 TEXT_ENDINGS = CODE_ENDINGS + (".md", ".sql", ".out", ".txt", ".json", ".mk", ".control")
 
-BANNED = ("malloc calloc realloc free strcpy strcat sprintf vsprintf atoi atol strtok setenv").split()
+BANNED = ("malloc calloc realloc free strcpy strcat sprintf vsprintf atoi atol strtok"
+          " setenv").split()
 BANNED_RE = re.compile(r"(?<![\w.>])(%s)\s*\(" % "|".join(BANNED))
 INCLUDE_RE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # `#define AX_TEMPLATE "func/agg_sum.inc"` is an include too: a template body named by a macro.

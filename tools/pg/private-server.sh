@@ -23,7 +23,9 @@
 set -u
 
 here=$(cd "$(dirname "$0")/../.." && pwd -P)
-PG_CONFIG=${PG_CONFIG:-pg_config}
+# An absolute name: the copy's own pg_config comes first in PATH later.
+PG_CONFIG=$(command -v "${PG_CONFIG:-pg_config}")
+export PG_CONFIG
 
 die() { echo "private-server: $*" >&2; exit 1; }
 
@@ -46,7 +48,7 @@ choose_user() {
 
 # Copies the installation of $PG_CONFIG below $top/root and installs the extension there.
 make_tree() {
-    command -v "$PG_CONFIG" >/dev/null ||
+    [ -n "$PG_CONFIG" ] ||
         die "no pg_config: install PostgreSQL's server-dev package"
     local bin share lib
     bin=$("$PG_CONFIG" --bindir)

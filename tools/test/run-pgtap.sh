@@ -19,12 +19,12 @@ for claim in "$@"; do
     prove -v --exec 'psql -XAtq -v ON_ERROR_STOP=1 -d pgtap_test -f' \
         "test/pgtap/$claim.sql" >"$log" 2>&1
     status=$?
-    ok=$(grep -c '^ok' "$log")
-    bad=$(grep -c '^not ok' "$log")
+    ok=$(grep -c '^ok [0-9]' "$log")
+    bad=$(grep -c '^not ok [0-9]' "$log")
     if [ $status -ne 0 ]; then
         [ "$bad" -gt 0 ] || bad=1
         echo "---- test/pgtap/$claim.sql"
-        grep -v '^ok' "$log"
+        grep -v '^ok [0-9]' "$log"
     fi
     passed=$((passed + ok))
     failed=$((failed + bad))

@@ -18,19 +18,21 @@ mkdir -p "$work"
 [ "$(id -u)" -ne 0 ] || chown -R "$AX_SERVER_USER" "$work"
 as_user=()
 [ "$(id -u)" -ne 0 ] ||
-    as_user=(setpriv --reuid="$AX_SERVER_USER" --regid="$(id -g "$AX_SERVER_USER")" --clear-groups)
+    as_user=(setpriv --reuid="$AX_SERVER_USER" --regid="$(id -g "$AX_SERVER_USER")"
+        --clear-groups)
 for claim in "$@"; do
     log=$work/$claim.log
     (cd "$work" && "${as_user[@]}" env HOME="$work" PG_REGRESS="$regress" \
-        TESTDATADIR="$work/$claim.data" TESTLOGDIR="$work/$claim.logs" TESTDIR="$work" PGPORT=65432 AX_TESTDATA="$AX_TESTDATA" \
+        TESTDATADIR="$work/$claim.data" TESTLOGDIR="$work/$claim.logs" TESTDIR="$work" \
+        PGPORT=65432 AX_TESTDATA="$AX_TESTDATA" \
         prove -v -I "$perl" -I "$work/t" "t/$claim.pl") >"$log" 2>&1
     status=$?
-    ok=$(grep -c '^ok' "$log")
-    bad=$(grep -c '^not ok' "$log")
+    ok=$(grep -c '^ok [0-9]' "$log")
+    bad=$(grep -c '^not ok [0-9]' "$log")
     if [ $status -ne 0 ]; then
         [ "$bad" -gt 0 ] || bad=1
         echo "---- test/t/$claim.pl"
-        grep -v '^ok' "$log"
+        grep -v '^ok [0-9]' "$log"
         mkdir -p "$here/build/prove"
         cp -R "$work"/*log* "$work/tmp_check" "$here/build/prove/" 2>/dev/null
     fi
