@@ -1,0 +1,221 @@
+/* The engine's door: everything a host needs, and nothing of the host's.
+ *
+ * A host (the PostgreSQL glue, axq, a test) makes one engine per process, opens sources, builds
+ * plans over them, runs queries, and takes batches.  It calls from one thread; the engine's own
+ * threads do the work and never call the host, but for `wake`, which says "look again".
+ *
+ *     engine = ax_engine_create            one per process: pool, caches, budgets
+ *     source = ax_source_create(spec)      a table of files as declared; reads nothing yet
+ *     q = ax_query_open(source)            reads footers in jobs; ends with DONE
+ *     plan = ax_plan_create, builders      plan/plan.h
+ *     q = ax_query_start(plan, opts)       from here on threads may run
+ *     for (;;) switch (ax_query_next(q, ...))
+ *         BATCH    take rows; valid until the next call
+ *         WAIT     sleep until wake() was called, then call again
+ *         REQUEST  answer ax_query_request with ax_query_reply, then call again
+ *         DONE     no more rows; calling again gives DONE again
+ *         ERROR    ax_query_error; calling again gives ERROR again
+ *     ax_query_destroy(q)
+ *
+ * States of a query:
+ *
+ *     CREATED --next--> RUNNING --> DRAINED (all rows taken)
+ *        |                |  \--> FAILED (first error wins)
+ *        +--- stop -------+-----> STOPPED         destroy is allowed in every state
+ *
+ * Ends.  ax_query_stop and ax_query_destroy are idempotent, allocate nothing, raise nothing, and
+ * always return: they wait only for jobs of this query that run now, which look at the stop flag at
+ * least every 5 ms.  They may be called from a clean-up handler, in any order, and with the query
+ * unread.  After destroy no thread, descriptor, buffer or temporary file of the query is left.
+ *
+ * Threads start at the first ax_query_next, not before: building plans, printing them and starting
+ * a query that is never read start none.
+ *
+ * Errors travel as ax_error values; functions without a query fill the ax_error given to them.
+ * No function here longjmps, exits, or touches signals of the calling thread. */
+#ifndef AX_H
+#define AX_H
+
+#include "expr/expr.h"
+#include "format/format.h"
+#include "plan/plan.h"
+#include "vector/vector.h"
+
+#define AX_VERSION "0.1.0"
+
+/* ---- engine --------------------------------------------------------------------------------------- */
+
+typedef struct ax_engine ax_engine;
+
+typedef struct ax_engine_opts
+{
+    uint32_t max_threads;          /* pool size, 0: cores of the cgroup */
+    uint32_t idle_ms;              /* idle threads exit after this, 0: 60,000 */
+    uint32_t spin_us;              /* idle threads look for work this long, 0: 30 */
+    int64_t memory_limit_bytes;    /* of all queries of this process, 0: unlimited */
+    int64_t metadata_cache_bytes;  /* opened files kept between queries, 0: 64 MiB */
+    int64_t slab_keep_bytes;       /* free large memory kept between queries, 0: 256 MiB */
+    uint32_t max_open_files;       /* 0: 256 */
+} ax_engine_opts;
+
+ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *err) AX_MUST_USE;
+void ax_engine_destroy(ax_engine *e);  /* all queries must be destroyed; joins all threads */
+uint32_t ax_engine_threads(const ax_engine *e);          /* alive now */
+uint32_t ax_engine_queries(const ax_engine *e);          /* not destroyed yet */
+int64_t ax_engine_used_bytes(const ax_engine *e);
+void ax_engine_trim(ax_engine *e);                       /* give idle memory back now */
+void ax_engine_set_max_threads(ax_engine *e, uint32_t n);
+ax_budget *ax_engine_budget(ax_engine *e);               /* parent account for plans */
+ax_io *ax_engine_io(ax_engine *e);                       /* to register backends */
+
+/* ---- sources ---------------------------------------------------------------------------------------- */
+
+typedef struct ax_source ax_source;
+
+typedef struct ax_source_spec
+{
+    const char *const *path;       /* [npaths] files, directories, globs */
+    uint32_t npaths;
+    const char *format;            /* "auto" or a name of formats.def */
+    const char *options;           /* "key=value" lines for the format, or NULL */
+    const ax_colspec *col;         /* [ncols] declared columns; 0: none, schema is only read */
+    uint32_t ncols;
+    ax_bind_opts bind;
+} ax_source_spec;
+
+/* Copies the spec.  No file is touched. */
+ax_status ax_source_create(ax_engine *e, const ax_source_spec *spec, ax_source **out, ax_error *err)
+    AX_MUST_USE;
+void ax_source_destroy(ax_source *s);  /* no query may use it any more; NULL is allowed */
+
+/* Facts; valid after the query of ax_query_open ended with DONE. */
+uint32_t ax_source_files(const ax_source *s);
+const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i);
+const char *ax_source_file_path(const ax_source *s, uint32_t i);
+const ax_schema *ax_source_schema(const ax_source *s);   /* of the first file; n == 0 without files */
+const char *ax_source_format(const ax_source *s);        /* name of the format, "" without files */
+int64_t ax_source_rows(const ax_source *s);
+int64_t ax_source_bytes(const ax_source *s);
+uint32_t ax_source_splits(const ax_source *s);
+
+/* Facts about declared column col over all files, for the host's planner.  false: unknown. */
+typedef struct ax_col_facts
+{
+    ax_bounds bounds;        /* over all splits; rows and nulls -1 when unknown */
+    double distinct;         /* 0: unknown */
+    double width;            /* average bytes of a value, 0: unknown */
+} ax_col_facts;
+bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out);
+
+/* How many rows are in splits that may match this filter (columns numbered as declared)?  From
+ * metadata in memory only. */
+int64_t ax_source_rows_matching(ax_source *s, ax_expr *const *conj, uint32_t nconj);
+
+/* ---- queries ------------------------------------------------------------------------------------------ */
+
+typedef struct ax_query ax_query;
+
+typedef struct ax_query_opts
+{
+    uint32_t max_threads;          /* lanes, 0: as many as the pool has */
+    int64_t memory_limit_bytes;    /* 0: unlimited (the engine's limit holds) */
+    uint32_t allow;                /* AX_ALLOW_* */
+    void (*wake)(void *arg);       /* called by any thread, must not block; several wakes may be one */
+    void *wake_arg;
+    ax_params params;              /* values of AX_X_PARAM, copied */
+    bool spill;                    /* the host answers AX_REQ_SPILL_FD */
+    bool strict_float_sum;
+} ax_query_opts;
+
+/* Open a source: list its files, read their metadata (or take it from the cache, checked against
+ * the files' identity now), bind the declared columns.  Yields no batches, ends with DONE. */
+ax_status ax_query_open(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_query **out,
+                        ax_error *err) AX_MUST_USE;
+
+/* Prepare a run of a plan whose sources are open.  The plan must outlive the query. */
+ax_status ax_query_start(ax_engine *e, const ax_plan *p, const ax_query_opts *o, ax_query **out,
+                         ax_error *err) AX_MUST_USE;
+
+typedef enum ax_next { AX_NEXT_BATCH, AX_NEXT_DONE, AX_NEXT_ERROR, AX_NEXT_WAIT, AX_NEXT_REQUEST } ax_next;
+
+/* See above.  *out: rows as FLAT (fixed width), or VIEW/FLAT (strings), CONST or DICT vectors with
+ * an optional selection; the host reads them with ax_vec_value or by kind.  If (*out)->poison is
+ * set, its error is raised by the host after the batch's rows are used up: a consumer that stops
+ * before (LIMIT) never sees it. */
+ax_next ax_query_next(ax_query *q, ax_batch **out);
+
+const ax_error *ax_query_error(const ax_query *q);
+
+void ax_query_stop(ax_query *q);
+void ax_query_destroy(ax_query *q); /* NULL is allowed */
+
+/* Start over with new parameters; also for a query that is running or done.  Cheaper than a new
+ * query: opened files and metadata stay. */
+ax_status ax_query_rebind(ax_query *q, const ax_params *params) AX_MUST_USE;
+
+/* ---- the way back up ------------------------------------------------------------------------------------ */
+
+typedef enum ax_req_kind
+{
+    AX_REQ_HOST_FN,   /* apply a host function to distinct values: u.fn */
+    AX_REQ_SPILL_FD,  /* a descriptor of an unlinked temporary file, read-write: reply->fd */
+    AX_REQ_TIMEZONE   /* offsets of a time zone over [from, to]: reply->zone */
+} ax_req_kind;
+
+typedef struct ax_zone_step { int64_t utc_usec; int32_t offset_s; } ax_zone_step;
+
+typedef struct ax_request
+{
+    uint8_t kind;     /* ax_req_kind */
+    union
+    {
+        const ax_host_need *fn;
+        struct { const char *name; int64_t from_usec, to_usec; } zone;
+    } u;
+} ax_request;
+
+typedef struct ax_reply
+{
+    const ax_value *value;              /* HOST_FN: [nrows] */
+    const ax_error *const *raised;      /* HOST_FN: [nrows] or NULL */
+    int fd;                             /* SPILL_FD: owned by the query from now on; -1: refused */
+    const ax_zone_step *zone; uint32_t nzone;
+} ax_reply;
+
+/* The request that made next return REQUEST; valid until the reply. */
+const ax_request *ax_query_request(const ax_query *q);
+ax_status ax_query_reply(ax_query *q, const ax_reply *r) AX_MUST_USE;
+
+/* Push rows into AX_N_EXTERNAL_INPUT `input`; copied.  *full: the engine has enough for now, feed
+ * again after the next wake.  feed_end closes the input. */
+ax_status ax_query_feed(ax_query *q, uint32_t input, const ax_batch *rows, bool *full) AX_MUST_USE;
+ax_status ax_query_feed_end(ax_query *q, uint32_t input) AX_MUST_USE;
+
+/* ---- what it did ------------------------------------------------------------------------------------------ */
+
+/* A snapshot at any time, also while running and after the end.  Counters of things not done are 0. */
+typedef struct ax_profile
+{
+    const char *format;
+    const char *split_unit;                       /* "row group" */
+    uint64_t files, files_pruned[AX_PRUNED_CNT];
+    uint64_t splits, splits_pruned[AX_PRUNED_CNT];
+    uint64_t splits_done;
+    ax_scan_stats scan;
+    uint64_t requests, bytes_read, bytes_cached;
+    uint64_t rows_out;
+    uint64_t groups;                              /* groups of the top aggregate */
+    uint64_t spilled_bytes;
+    int64_t memory_peak_bytes;
+    uint32_t threads_granted, threads_peak;
+    uint64_t elapsed_ns, cpu_ns;                  /* since the first next; CPU of all jobs */
+    uint64_t open_ns, aggregate_ns, sort_ns;
+    uint64_t host_calls, host_values;
+    bool from_metadata;                           /* answered without reading data */
+} ax_profile;
+void ax_query_profile(const ax_query *q, ax_profile *out);
+
+/* Operators with their parallelism, as text or Graphviz; in arena a; NULL when memory is out. */
+const char *ax_query_pipeline(const ax_query *q, ax_arena *a, bool dot);
+
+#endif

@@ -1,0 +1,287 @@
+/* Formats: what a reader (and writer) of one kind of file promises to the rest of the engine.
+ *
+ * A format is one constant struct of functions, listed in format/formats.def.  It knows bytes; it
+ * knows nothing of tables of files (lake/), of plans and of hash tables (exec/): where its rows
+ * need merging or deletes applied, it says so in the split, and plan nodes do the work.
+ *
+ * Step machines.  Everything that reads is an operation (ax_fmt_op) that is stepped by a driver:
+ *
+ *      begin --> step --> NEED  : fetch ev->need through ax_io_fetch, then step again
+ *                     --> BATCH : rows (scans only); valid until the next step
+ *                     --> DONE  : result is in the event; do not step again
+ *                     --> error : status of the step; place is filled in as far as known
+ *      end (always, in every state; forgets outstanding requests first)
+ *
+ * because reads depend on reads: footers on tails, page headers on dictionaries, streams on marks,
+ * manifests on manifests.  An operation names as many requests at once as it can, in the order in
+ * which it wants them.  It never blocks and never sleeps; it checks ax_task_stopped at least every
+ * 5 ms of work.
+ *
+ * Hostile input.  Any byte may lie.  Every length and offset is checked against the file before it
+ * is used, memory is bounded by the budget, recursion by a depth.  A file that is refused is refused
+ * with its place; a row is never skipped silently.
+ *
+ * Threads.  An ax_fmt_file is immutable after opening and shared by all lanes.  An operation
+ * belongs to one task at a time; different operations on one file run in parallel.
+ *
+ * Memory.  An operation allocates in the arena given to begin; a file's metadata in an arena of
+ * its own, charged to the budget of the cache that holds it. */
+#ifndef AX_FORMAT_H
+#define AX_FORMAT_H
+
+#include "expr/expr.h"
+#include "io/io.h"
+#include "vector/vector.h"
+
+typedef struct ax_format ax_format;
+typedef struct ax_fmt_op ax_fmt_op;      /* opaque; each format has its own structs behind it */
+
+/* ---- schemas ------------------------------------------------------------------------------------ */
+
+typedef struct ax_field
+{
+    const char *name;         /* bytes as in the file, UTF-8 or shown with replacement characters */
+    ax_type type;             /* the type we would declare; AX_T_NONE when there is none (yet) */
+    const char *source_type;  /* as the format calls it: "INT32 (DATE)" */
+    const char *refusal;      /* why it cannot be read, or NULL */
+    bool nullable;
+    int32_t field_id;         /* -1: none */
+    struct ax_field *child;   /* [nchild] */
+    uint32_t nchild;
+} ax_field;
+
+typedef struct ax_schema { ax_field *field; uint32_t n; } ax_schema;
+
+/* ---- opened files --------------------------------------------------------------------------------- */
+
+/* One file (or part, or table directory) whose metadata is parsed.  Formats embed this as the first
+ * member of their own struct. */
+typedef struct ax_fmt_file
+{
+    const ax_format *format;
+    _Atomic int32_t refs;
+    ax_arena *arena;          /* owns the metadata and this struct */
+    ax_io_file *io;           /* owned reference; the main file */
+    ax_schema schema;
+    int64_t nrows;            /* exact */
+    uint32_t nsplits;         /* row groups, parts */
+} ax_fmt_file;
+
+ax_fmt_file *ax_fmt_file_ref(ax_fmt_file *f);
+void ax_fmt_file_unref(ax_fmt_file *f);  /* NULL is allowed */
+
+/* A unit of scanning and pruning.  Constants, deletes and order come with it. */
+typedef struct ax_split
+{
+    const char *unit;         /* "row group", "part" */
+    int64_t nrows;
+    int64_t bytes;            /* compressed bytes of all columns; for work estimates */
+    uint32_t granule_rows;    /* natural step for row ranges: a page or granule; 0: none known */
+    const struct ax_sort_key_claim *order; /* rows are ordered by these columns, or NULL.  A
+                               * contract that the reader checks while it reads: a violation is
+                               * ECORRUPT */
+    uint32_t norder;
+    const struct ax_delete_ref *deletes;   /* rows to leave out, applied by plan nodes */
+    uint32_t ndeletes;
+} ax_split;
+
+typedef struct ax_sort_key_claim { uint32_t field; bool desc, nulls_first; } ax_sort_key_claim;
+
+/* Rows of other files that remove rows of this split. */
+typedef struct ax_delete_ref
+{
+    enum { AX_DEL_POSITIONS, AX_DEL_EQUALITY, AX_DEL_BITMAP } kind;
+    const char *uri;
+    uint64_t off, len;        /* BITMAP: bytes inside uri */
+    int64_t sequence;         /* applies to data with a lower sequence number */
+    const uint32_t *field;    /* EQUALITY: fields compared */
+    uint32_t nfields;
+} ax_delete_ref;
+
+/* ---- what a table wants of a file ----------------------------------------------------------------- */
+
+typedef enum ax_epoch { AX_EPOCH_NONE, AX_EPOCH_S, AX_EPOCH_MS, AX_EPOCH_US, AX_EPOCH_NS, AX_EPOCH_DAYS } ax_epoch;
+typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID, AX_BIN_HEX } ax_binary_as;
+typedef enum ax_encoding_check { AX_ENC_FAIL, AX_ENC_REMOVE, AX_ENC_REPLACE, AX_ENC_TRUNCATE } ax_encoding_check;
+typedef enum ax_virtual { AX_VIRT_NONE, AX_VIRT_PATH, AX_VIRT_FILE, AX_VIRT_SIZE, AX_VIRT_MTIME,
+    AX_VIRT_ROW_NUMBER, AX_VIRT_ROW_GROUP, AX_VIRT_PART, AX_VIRT_PART_OFFSET, AX_VIRT_PARTITION } ax_virtual;
+typedef enum ax_match_by { AX_BY_NAME, AX_BY_POSITION, AX_BY_FIELD_ID } ax_match_by;
+
+/* One declared column as a path expression. */
+typedef struct ax_colspec
+{
+    const char *name;          /* name in the host, for messages */
+    const char *const *path;   /* [npath] names from the root of the file's schema down */
+    uint32_t npath;
+    const char *sub_path;      /* path inside a document (JSON), or NULL */
+    int32_t field_id;          /* -1: none */
+    uint32_t position;         /* ordinal among declared columns, for match_by position */
+    ax_type type;              /* wanted type; the reader converts exactly or refuses (ETYPE) */
+    uint8_t epoch;             /* ax_epoch: integer column declared as date or timestamp */
+    uint8_t binary_as;         /* ax_binary_as */
+    uint8_t encoding_check;    /* ax_encoding_check */
+    uint8_t virt;              /* ax_virtual */
+    bool not_null;             /* declared NOT NULL: a null in the file is an error (23502) */
+    const ax_value *deflt;     /* value where the file lacks the column; NULL: SQL null */
+} ax_colspec;
+
+typedef struct ax_bind_opts
+{
+    uint8_t match_by;          /* ax_match_by */
+    bool case_insensitive;
+    bool allow_missing;
+} ax_bind_opts;
+
+/* Declared columns resolved against one file: which field, which conversion.  Immutable; formats
+ * embed it as first member. */
+typedef struct ax_fmt_bind
+{
+    ax_fmt_file *file;         /* borrowed */
+    const ax_colspec *col;     /* [ncols] borrowed from the source */
+    uint32_t ncols;
+    bool *constant;            /* [ncols] the file lacks the column or a partition fixes it ... */
+    ax_value *value;           /* ... and this is its value */
+} ax_fmt_bind;
+
+/* ---- operations ------------------------------------------------------------------------------------ */
+
+typedef enum ax_step { AX_STEP_NEED, AX_STEP_BATCH, AX_STEP_DONE } ax_step;
+
+typedef struct ax_fmt_event
+{
+    uint8_t step;              /* ax_step */
+    ax_io_need need;           /* NEED */
+    ax_batch *batch;           /* BATCH: column i is the i-th of req.columns; sel is set by filters
+                                * the reader applied */
+    ax_fmt_file *file;         /* DONE of an opening: a reference for the caller */
+    ax_match match;            /* DONE of a pruning */
+    uint8_t by;                /* DONE of a pruning with NONE: ax_pruned_by */
+    const struct ax_rowset *rows; /* DONE of a pruning with SOME: rows that may match, or NULL: all */
+    const ax_host_need *host;  /* NEED with need.n == 0: the filter waits for the host */
+} ax_fmt_event;
+
+typedef enum ax_pruned_by { AX_PRUNED_NOT, AX_PRUNED_PARTITION, AX_PRUNED_MINMAX, AX_PRUNED_BLOOM,
+    AX_PRUNED_DICTIONARY, AX_PRUNED_PAGE_INDEX, AX_PRUNED_PRIMARY_KEY, AX_PRUNED_SKIP_INDEX,
+    AX_PRUNED_LIMIT, AX_PRUNED_CNT } ax_pruned_by;
+
+/* Rows of a split as ascending, disjoint ranges [begin, end). */
+typedef struct ax_rowrange { uint32_t begin, end; } ax_rowrange;
+typedef struct ax_rowset { const ax_rowrange *range; uint32_t n; } ax_rowset;
+
+typedef struct ax_fmt_input
+{
+    ax_io_file *file;          /* opened file, borrowed; for directory formats NULL and uri counts */
+    const char *uri;
+    ax_budget *meta_budget;    /* account of the metadata */
+    const char *options;       /* format options as "key=value" lines, or NULL */
+} ax_fmt_input;
+
+/* Which optimisations may be used (bits of ax_scan_req.allow and of the query). */
+enum
+{
+    AX_ALLOW_MINMAX = 1u << 0, AX_ALLOW_BLOOM = 1u << 1, AX_ALLOW_DICTIONARY = 1u << 2,
+    AX_ALLOW_PAGE_INDEX = 1u << 3, AX_ALLOW_PREWHERE = 1u << 4, AX_ALLOW_LAZY = 1u << 5,
+    AX_ALLOW_METADATA_AGG = 1u << 6, AX_ALLOW_CHECKSUMS = 1u << 7, AX_ALLOW_LIVE = 1u << 8,
+    AX_ALLOW_PRIMARY_KEY = 1u << 9, AX_ALLOW_SKIP_INDEX = 1u << 10, AX_ALLOW_ALL = 0xffffffffu
+};
+
+/* Counters of one scan, added to by the lane; summed for EXPLAIN. */
+typedef struct ax_scan_stats
+{
+    uint64_t rows_read, rows_after_filter;   /* rows of windows looked at; rows that survived */
+    uint64_t pages, pages_skipped;           /* data pages decompressed; not even read or opened */
+    uint64_t bytes_compressed, bytes_decompressed;
+    uint64_t read_ns, decode_ns, filter_ns;
+} ax_scan_stats;
+
+typedef struct ax_scan_req
+{
+    const ax_fmt_bind *bind;
+    uint32_t split;            /* ordinal in the file */
+    uint32_t split_id;         /* ordinal in the query; goes to ax_batch.split */
+    const ax_rowset *rows;     /* rows wanted (lazy materialisation, pruning); NULL: all */
+    const uint32_t *columns;   /* [ncolumns] ordinals in bind->col, ascending */
+    uint32_t ncolumns;
+    ax_filter_lane *filter;    /* applied by the reader, or NULL.  Its column numbers are positions
+                                * in `columns`.  The reader decodes step by step and only for
+                                * rows still selected; batches without selected rows are not
+                                * returned */
+    const uint32_t *filter_only; /* [nfilter_only] positions in columns that nobody needs after the
+                                * filter: may be left zeroed in batches */
+    uint32_t nfilter_only;
+    uint32_t allow;            /* AX_ALLOW_* */
+    ax_scan_stats *stats;      /* borrowed, never NULL */
+    ax_budget *budget;         /* pages are charged here */
+} ax_scan_req;
+
+/* ---- the struct -------------------------------------------------------------------------------------- */
+
+struct ax_format
+{
+    const char *name;
+    const char *suffixes;      /* "parquet parq", for `format 'auto'` */
+    bool directory;            /* a table is a directory, not a file */
+
+    /* Is this the format's file?  head: first bytes, tail: last bytes (both at least 8 when the
+     * file has them).  No errors. */
+    bool (*sniff)(const uint8_t *head, size_t nhead, const uint8_t *tail, size_t ntail);
+
+    /* Open: parse metadata.  DONE carries the file.  arena: scratch for the operation. */
+    ax_status (*open_begin)(ax_task *t, ax_arena *a, const ax_fmt_input *in, ax_fmt_op **out);
+
+    /* Split i < file->nsplits.  Cheap; points into the file. */
+    void (*split)(const ax_fmt_file *f, uint32_t i, ax_split *out);
+
+    /* Resolve declared columns.  ENOCOLUMN, EAMBIGUOUS, ETYPE with both types in the message. */
+    ax_status (*bind)(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_colspec *col, uint32_t ncols,
+                      const ax_bind_opts *opts, ax_fmt_bind **out);
+
+    /* Bounds of a declared column in one split from metadata in memory, in the declared type.
+     * false: not known without reading, or not trustworthy. */
+    bool (*bounds)(const ax_fmt_bind *b, uint32_t split, uint32_t col, ax_bounds *out);
+
+    /* Rough distinct count of a declared column in the file, 0: unknown; for the host's planner. */
+    double (*distinct)(const ax_fmt_bind *b, uint32_t col);
+
+    /* Average bytes of a value of a declared column, 0: unknown; for the host's planner. */
+    double (*width)(const ax_fmt_bind *b, uint32_t col);
+
+    /* Prune one split: may rows match `f` (columns numbered like bind->col)?  Uses metadata, then
+     * whatever `allow` permits to read (bloom filters, dictionaries, page indexes). */
+    ax_status (*prune_begin)(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
+                             const ax_filter *f, uint32_t allow, ax_fmt_op **out);
+
+    /* Scan one split.  The operation may be handed to another task between steps. */
+    ax_status (*scan_begin)(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_fmt_op **out);
+
+    ax_status (*step)(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev);
+    void (*end)(ax_fmt_op *op);
+
+    /* Release what the file's arena does not own; called once, when the last reference goes. */
+    void (*close)(ax_fmt_file *f);
+
+    /* Writer: five calls; NULL for formats that cannot write.  put takes batches with the schema
+     * given to write_begin; finish writes what is left and the metadata. */
+    ax_status (*write_begin)(ax_task *t, ax_arena *a, ax_io_set *set, const ax_schema *schema,
+                             const char *options, ax_fmt_op **out);
+    ax_status (*write_put)(ax_task *t, ax_fmt_op *op, const ax_batch *b);
+    ax_status (*write_flush)(ax_task *t, ax_fmt_op *op);
+    ax_status (*write_finish)(ax_task *t, ax_fmt_op *op);
+    void (*write_abort)(ax_fmt_op *op);
+};
+
+/* Lookup by name; NULL when there is no such format.  ax_format_at enumerates, NULL at the end. */
+const ax_format *ax_format_find(const char *name);
+const ax_format *ax_format_at(uint32_t i);
+
+/* Which format is this?  By suffix, then by content; NULL: none. */
+const ax_format *ax_format_guess(const char *uri, const uint8_t *head, size_t nhead,
+                                 const uint8_t *tail, size_t ntail);
+
+/* Drive an operation to its end, blocking, for tools and tests on local or memory files: steps,
+ * fetches, and calls on_batch (may be NULL) for each batch.  Ends the operation. */
+ax_status ax_fmt_drive(ax_task *t, ax_io *io, const ax_format *fmt, ax_fmt_op *op,
+                       ax_status (*on_batch)(ax_task *t, void *arg, ax_batch *b), void *arg,
+                       ax_fmt_event *last) AX_MUST_USE;
+
+#endif
