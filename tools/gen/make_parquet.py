@@ -1,0 +1,481 @@
+#!/usr/bin/env python3
+"""A small Parquet writer in plain Python: flat tables for tests and for the demo.
+
+It exists so that test input can be made anywhere without a Parquet library, with full control
+over layout: codec, page version, dictionary or plain, rows per page and per row group, min/max
+statistics, page index, required or optional columns. Output depends on nothing but the
+arguments (gzip pages also on the zlib version). Compressors other than gzip are honest but lazy:
+snappy, lz4_raw and zstd write their formats' literal blocks and make nothing smaller.
+
+As a library: write(path, columns, rows, Layout(...)). As a command, random data by seed:
+  make_parquet.py out.parquet --rows 1000 --column id:int64:required --column name:string
+
+Format: apache/parquet-format, parquet.thrift, Encodings.md; Thrift compact protocol.
+"""
+
+import argparse
+import math
+import random
+import struct
+import zlib
+from dataclasses import dataclass
+
+# Physical types.
+BOOLEAN, INT32, INT64, FLOAT, DOUBLE, BYTE_ARRAY = 0, 1, 2, 4, 5, 6
+CODECS = {"none": 0, "snappy": 1, "gzip": 2, "zstd": 6, "lz4_raw": 7}
+PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8
+# Thrift compact types.
+T_TRUE, T_FALSE, T_BYTE, T_I16, T_I32, T_I64, T_BINARY, T_LIST, T_STRUCT = 1, 2, 3, 4, 5, 6, 8, 9, 12
+
+
+# ---- Thrift compact protocol ------------------------------------------------------------------
+
+def varint(n):
+    out = bytearray()
+    while n > 0x7F:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def zigzag(n):
+    return varint((n << 1) ^ (n >> 63))
+
+
+def i32(n):
+    return T_I32, zigzag(n)
+
+
+def i64(n):
+    return T_I64, zigzag(n)
+
+
+def binary(value):
+    data = value.encode() if isinstance(value, str) else value
+    return T_BINARY, varint(len(data)) + data
+
+
+def boolean(value):
+    return (T_TRUE if value else T_FALSE), b""
+
+
+def struct_of(fields):
+    """A struct from {field id: (type, bytes) or None}; None fields are left out."""
+    out = bytearray()
+    last = 0
+    for number in sorted(fields):
+        if fields[number] is None:
+            continue
+        kind, data = fields[number]
+        delta = number - last
+        out += bytes([delta << 4 | kind]) if delta <= 15 else bytes([kind]) + zigzag(number)
+        out += data
+        last = number
+    return T_STRUCT, bytes(out) + b"\0"
+
+
+def list_of(kind, items):
+    """A list of values given as (type, bytes) pairs; a list of booleans holds 1 and 2."""
+    head = bytes([min(len(items), 15) << 4 | kind])
+    if len(items) >= 15:
+        head += varint(len(items))
+    if kind == T_TRUE:
+        return T_LIST, head + bytes(item[0] for item in items)
+    return T_LIST, head + b"".join(item[1] for item in items)
+
+
+# ---- columns ----------------------------------------------------------------------------------
+
+@dataclass
+class Kind:
+    """How a column type of ours is stored."""
+    physical: int
+    pack: object          # value -> PLAIN bytes; None for booleans, which are bit-packed
+    converted: int = None
+    logical: object = None
+
+
+def fixed(code):
+    return struct.Struct("<" + code).pack
+
+
+def pack_string(value):
+    data = value.encode() if isinstance(value, str) else value
+    return struct.pack("<I", len(data)) + data
+
+
+def timestamp_type(utc):
+    micros = struct_of({2: struct_of({})})
+    return struct_of({8: struct_of({1: boolean(utc), 2: micros})})
+
+
+INT16_TYPE = struct_of({10: struct_of({1: (T_BYTE, b"\x10"), 2: boolean(True)})})
+KINDS = {
+    "bool": Kind(BOOLEAN, None),
+    "int16": Kind(INT32, fixed("i"), 16, INT16_TYPE),
+    "int32": Kind(INT32, fixed("i")),
+    "int64": Kind(INT64, fixed("q")),
+    "float": Kind(FLOAT, fixed("f")),
+    "double": Kind(DOUBLE, fixed("d")),
+    "string": Kind(BYTE_ARRAY, pack_string, 0, struct_of({1: struct_of({})})),
+    "binary": Kind(BYTE_ARRAY, pack_string),
+    "date": Kind(INT32, fixed("i"), 6, struct_of({6: struct_of({})})),
+    # Microseconds since 1970; a local time has no converted type of its own.
+    "timestamp": Kind(INT64, fixed("q"), None, timestamp_type(False)),
+    "timestamptz": Kind(INT64, fixed("q"), 10, timestamp_type(True)),
+}
+
+
+@dataclass
+class Column:
+    """A column: name, one of KINDS, and whether it is required (holds no NULL)."""
+    name: str
+    type: str
+    required: bool = False
+
+    @property
+    def kind(self):
+        return KINDS[self.type]
+
+
+@dataclass
+class Layout:
+    """How a table is cut and written."""
+    codec: str = "none"
+    page_version: int = 1
+    dictionary: bool = True
+    row_group_rows: int = 100000
+    page_rows: int = 20000
+    statistics: bool = True
+    page_index: bool = False
+
+
+# ---- encodings --------------------------------------------------------------------------------
+
+def bit_pack(values, width):
+    """Little-endian bit packing of a multiple of eight values."""
+    out = bytearray()
+    for i in range(0, len(values), 8):
+        word = 0
+        for k, value in enumerate(values[i:i + 8]):
+            word |= value << (k * width)
+        out += word.to_bytes(width, "little")
+    return bytes(out)
+
+
+def hybrid(values, width):
+    """RLE / bit-packed hybrid, without a length before it."""
+    out = bytearray()
+    waiting = []    # values for the next bit-packed run; only the last run may need padding
+    size = (width + 7) // 8
+
+    def flush():
+        if waiting:
+            padded = waiting + [0] * (-len(waiting) % 8)
+            out.extend(varint(len(padded) // 8 << 1 | 1) + bit_pack(padded, width))
+            waiting.clear()
+
+    i = 0
+    while i < len(values):
+        end = i
+        while end < len(values) and values[end] == values[i]:
+            end += 1
+        fill = -len(waiting) % 8
+        if end - i - fill >= 8:
+            waiting.extend(values[i:i + fill])
+            flush()
+            out.extend(varint((end - i - fill) << 1) + values[i].to_bytes(size, "little"))
+        else:
+            waiting.extend(values[i:end])
+        i = end
+    flush()
+    return bytes(out)
+
+
+def plain(kind, values):
+    if kind.physical == BOOLEAN:
+        bits = [int(v) for v in values]
+        return bit_pack(bits + [0] * (-len(bits) % 8), 1)
+    return b"".join(map(kind.pack, values))
+
+
+# ---- codecs -----------------------------------------------------------------------------------
+
+def snappy_literals(data):
+    out = bytearray(varint(len(data)))
+    for i in range(0, len(data), 65536):
+        piece = data[i:i + 65536]
+        n = len(piece) - 1
+        out += bytes([n << 2]) if n < 60 else bytes([61 << 2]) + struct.pack("<H", n)
+        out += piece
+    return bytes(out)
+
+
+def lz4_literals(data):
+    n = len(data)
+    if n < 15:
+        return bytes([n << 4]) + data
+    return b"\xf0" + b"\xff" * ((n - 15) // 255) + bytes([(n - 15) % 255]) + data
+
+
+def zstd_raw(data):
+    """One frame, single segment with an 8-byte content size, of raw blocks."""
+    out = bytearray(struct.pack("<IBQ", 0xFD2FB528, 0xE0, len(data)))
+    pieces = [data[i:i + 131072] for i in range(0, len(data), 131072)] or [b""]
+    for number, piece in enumerate(pieces):
+        last = number == len(pieces) - 1
+        out += struct.pack("<I", len(piece) << 3 | last)[:3] + piece
+    return bytes(out)
+
+
+def gzip_member(data):
+    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
+
+
+COMPRESS = {"none": bytes, "snappy": snappy_literals, "gzip": gzip_member, "zstd": zstd_raw,
+            "lz4_raw": lz4_literals}
+
+
+# ---- statistics -------------------------------------------------------------------------------
+
+def stat_bytes(kind, value):
+    """A bound as statistics store it: PLAIN without the length of a byte array."""
+    if kind.physical == BOOLEAN:
+        return bytes([int(value)])
+    return kind.pack(value)[4 if kind.physical == BYTE_ARRAY else 0:]
+
+
+def bounds(kind, values):
+    """(min, max) as bytes, or None without a usable value. NaN is no bound; a zero bound takes
+    the sign that keeps both zeros inside."""
+    if kind.physical in (FLOAT, DOUBLE):
+        values = [v for v in values if not math.isnan(v)]
+    if kind.physical == BYTE_ARRAY:
+        values = [v.encode() if isinstance(v, str) else v for v in values]
+    if not values:
+        return None
+    low, high = min(values), max(values)
+    if kind.physical in (FLOAT, DOUBLE):
+        low = -0.0 if low == 0 else low
+        high = 0.0 if high == 0 else high
+    return stat_bytes(kind, low), stat_bytes(kind, high)
+
+
+def statistics(kind, values, nulls):
+    found = bounds(kind, values)
+    return struct_of({3: i64(nulls), 5: binary(found[1]) if found else None,
+                      6: binary(found[0]) if found else None})
+
+
+# ---- pages and chunks -------------------------------------------------------------------------
+
+class Chunk:
+    """Writes one column of one row group and remembers what the footer needs."""
+
+    def __init__(self, out, column, values, layout):
+        self.out, self.column, self.kind, self.layout = out, column, column.kind, layout
+        self.values = values
+        self.raw_size = 0
+        self.dictionary_offset = None
+        self.pages = []     # (offset, size with header, first row, present values, nulls)
+        if column.required and None in values:
+            raise ValueError("NULL in required column " + column.name)
+        self.start = out.tell()
+        words = self.dictionary() if layout.dictionary else None
+        first = 0
+        while first < len(values) or (first == 0 and not self.pages):
+            self.data_page(first, values[first:first + layout.page_rows], words)
+            first += layout.page_rows
+        self.size = out.tell() - self.start
+
+    def dictionary(self):
+        """Writes the dictionary page; {value: index}, or None where one does not pay."""
+        if self.kind.physical == BOOLEAN:
+            return None
+        words = {}
+        for value in self.values:
+            # repr tells 0.0 from -0.0 and makes NaN equal to itself.
+            if value is not None:
+                words.setdefault(repr(value), (len(words), value))
+        if not words or len(words) > 40000:
+            return None
+        body = plain(self.kind, [value for _, value in words.values()])
+        self.dictionary_offset = self.out.tell()
+        self.page(2, {7: struct_of({1: i32(len(words)), 2: i32(PLAIN)})}, b"", body)
+        return {key: index for key, (index, _) in words.items()}
+
+    def data_page(self, first, values, words):
+        present = [v for v in values if v is not None]
+        nulls = len(values) - len(present)
+        levels = b""
+        if not self.column.required:
+            levels = hybrid([int(v is not None) for v in values], 1)
+        if words is None:
+            encoding, body = PLAIN, plain(self.kind, present)
+        else:
+            width = max(1, (len(words) - 1).bit_length())
+            encoding = RLE_DICTIONARY
+            body = bytes([width]) + hybrid([words[repr(v)] for v in present], width)
+        stats = statistics(self.kind, present, nulls) if self.layout.statistics else None
+        offset = self.out.tell()
+        if self.layout.page_version == 1:
+            if not self.column.required:
+                levels = struct.pack("<I", len(levels)) + levels
+            head = struct_of({1: i32(len(values)), 2: i32(encoding), 3: i32(RLE), 4: i32(RLE),
+                              5: stats})
+            self.page(0, {5: head}, b"", levels + body)
+        else:
+            head = struct_of({1: i32(len(values)), 2: i32(nulls), 3: i32(len(values)),
+                              4: i32(encoding), 5: i32(len(levels)), 6: i32(0),
+                              7: boolean(self.layout.codec != "none"), 8: stats})
+            self.page(3, {8: head}, levels, body)
+        self.pages.append((offset, self.out.tell() - offset, first, present, nulls))
+
+    def page(self, kind, header, levels, body):
+        packed = COMPRESS[self.layout.codec](body)
+        head = struct_of({1: i32(kind), 2: i32(len(levels) + len(body)),
+                          3: i32(len(levels) + len(packed)), **header})[1]
+        self.out.write(head + levels + packed)
+        self.raw_size += len(head) + len(levels) + len(body)
+
+    def column_index(self):
+        limits = [bounds(self.kind, page[3]) for page in self.pages]
+        if any(limit is None and page[3] for limit, page in zip(limits, self.pages)):
+            return None     # only NaN in a page: no honest bound
+        return struct_of({
+            1: list_of(T_TRUE, [boolean(limit is None) for limit in limits]),
+            2: list_of(T_BINARY, [binary(limit[0] if limit else b"") for limit in limits]),
+            3: list_of(T_BINARY, [binary(limit[1] if limit else b"") for limit in limits]),
+            4: i32(0),
+            5: list_of(T_I64, [i64(page[4]) for page in self.pages])})[1]
+
+    def offset_index(self):
+        return struct_of({1: list_of(T_STRUCT, [
+            struct_of({1: i64(offset), 2: i32(size), 3: i64(first)})
+            for offset, size, first, _, _ in self.pages])})[1]
+
+    def write_index(self):
+        """Writes both indexes; the ColumnChunk fields that point to them."""
+        fields = {}
+        column_index = self.column_index()
+        if column_index:
+            fields[6], fields[7] = i64(self.out.tell()), i32(len(column_index))
+            self.out.write(column_index)
+        offset_index = self.offset_index()
+        fields[4], fields[5] = i64(self.out.tell()), i32(len(offset_index))
+        self.out.write(offset_index)
+        return fields
+
+    def metadata(self, index_fields):
+        present = [v for v in self.values if v is not None]
+        encodings = [PLAIN, RLE] + ([RLE_DICTIONARY] if self.dictionary_offset is not None else [])
+        meta = struct_of({
+            1: i32(self.kind.physical),
+            2: list_of(T_I32, [i32(e) for e in encodings]),
+            3: list_of(T_BINARY, [binary(self.column.name)]),
+            4: i32(CODECS[self.layout.codec]),
+            5: i64(len(self.values)),
+            6: i64(self.raw_size),
+            7: i64(self.size),
+            9: i64(self.pages[0][0]),
+            11: None if self.dictionary_offset is None else i64(self.dictionary_offset),
+            12: statistics(self.kind, present, len(self.values) - len(present))
+                if self.layout.statistics else None})
+        return struct_of({2: i64(self.start), 3: meta, **index_fields})
+
+
+def schema_element(column):
+    kind = column.kind
+    return struct_of({1: i32(kind.physical), 3: i32(0 if column.required else 1),
+                      4: binary(column.name),
+                      6: None if kind.converted is None else i32(kind.converted),
+                      10: kind.logical})
+
+
+def write(path, columns, rows, layout=Layout()):
+    """Writes `rows` (tuples in the order of `columns`; None is NULL) to `path`."""
+    groups = []
+    with open(path, "wb") as out:
+        out.write(b"PAR1")
+        for first in range(0, len(rows), layout.row_group_rows):
+            part = rows[first:first + layout.row_group_rows]
+            chunks = [Chunk(out, column, [row[i] for row in part], layout)
+                      for i, column in enumerate(columns)]
+            groups.append((len(part), chunks))
+        index = {}
+        if layout.page_index:
+            index = {id(c): c.write_index() for _, chunks in groups for c in chunks}
+        row_groups = [struct_of({
+            1: list_of(T_STRUCT, [c.metadata(index.get(id(c), {})) for c in chunks]),
+            2: i64(sum(c.raw_size for c in chunks)), 3: i64(count),
+            5: i64(chunks[0].start), 6: i64(sum(c.size for c in chunks)),
+            7: (T_I16, zigzag(number))}) for number, (count, chunks) in enumerate(groups)]
+        root = struct_of({4: binary("schema"), 5: i32(len(columns))})
+        footer = struct_of({
+            1: i32(2 if layout.page_version == 2 else 1),
+            2: list_of(T_STRUCT, [root] + [schema_element(c) for c in columns]),
+            3: i64(len(rows)),
+            4: list_of(T_STRUCT, row_groups),
+            6: binary("analytics_fdw make_parquet"),
+            7: list_of(T_STRUCT, [struct_of({1: struct_of({})}) for _ in columns])})[1]
+        out.write(footer + struct.pack("<I", len(footer)) + b"PAR1")
+
+
+# ---- command line -----------------------------------------------------------------------------
+
+def random_value(rng, kind, number):
+    day = 86400 * 1000000
+    makers = {
+        "bool": lambda: rng.random() < 0.5,
+        "int16": lambda: rng.randint(-32768, 32767),
+        "int32": lambda: rng.randint(-2**31, 2**31 - 1),
+        "int64": lambda: number,
+        "float": lambda: struct.unpack("<f", struct.pack("<f", rng.gauss(0, 100)))[0],
+        "double": lambda: rng.gauss(0, 100),
+        "string": lambda: "value %d" % rng.randint(0, 999),
+        "binary": lambda: rng.randbytes(rng.randint(0, 12)),
+        "date": lambda: rng.randint(0, 20000),
+        "timestamp": lambda: rng.randint(0, 20000 * day),
+        "timestamptz": lambda: rng.randint(0, 20000 * day),
+    }
+    return makers[kind]()
+
+
+def parse_column(text):
+    parts = text.split(":")
+    if len(parts) not in (2, 3) or parts[1] not in KINDS or parts[2:] not in ([], ["required"]):
+        raise argparse.ArgumentTypeError("want name:type[:required], type one of " +
+                                         " ".join(KINDS))
+    return Column(parts[0], parts[1], len(parts) == 3)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("path")
+    parser.add_argument("--column", type=parse_column, action="append", required=True,
+                        metavar="NAME:TYPE[:required]")
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--nulls", type=float, default=0.1, help="share of NULLs where allowed")
+    parser.add_argument("--codec", choices=sorted(CODECS), default="none")
+    parser.add_argument("--page-version", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--plain", action="store_true", help="no dictionaries")
+    parser.add_argument("--row-group-rows", type=int, default=100000)
+    parser.add_argument("--page-rows", type=int, default=20000)
+    parser.add_argument("--no-statistics", action="store_true")
+    parser.add_argument("--page-index", action="store_true")
+    args = parser.parse_args()
+    rng = random.Random(args.seed)
+    rows = [tuple(None if not c.required and rng.random() < args.nulls
+                  else random_value(rng, c.type, number) for c in args.column)
+            for number in range(args.rows)]
+    write(args.path, args.column, rows, Layout(
+        codec=args.codec, page_version=args.page_version, dictionary=not args.plain,
+        row_group_rows=args.row_group_rows, page_rows=args.page_rows,
+        statistics=not args.no_statistics, page_index=args.page_index))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Writes the Parquet files that the tests read: testdata.py DIR. Deterministic.
+
+  types.parquet    every column type once optional, with its edge values; 12 rows, key `id`
+  events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
+  customers.parquet  500 rows, the other side of joins on events.customer
+  matrix/<codec>_v<1|2>_<dict|plain>.parquet   the same 3000 rows in every layout
+  parts/part-<0..2>.parquet       one table in three files with disjoint id ranges
+  hive/year=<y>/month=<m>/data.parquet   a Hive tree, two keys, one of them NULL
+  empty.parquet    no row group at all;   nulls.parquet   columns with nothing but NULL
+"""
+
+import os
+import random
+import sys
+
+from make_parquet import CODECS, Column, Layout, write
+
+DAY = 86400 * 1000000
+NAN, INF = float("nan"), float("inf")
+
+
+def types(folder):
+    columns = [Column("id", "int32", True)] + [Column("c_" + t, t) for t in (
+        "bool", "int16", "int32", "int64", "float", "double", "string", "binary", "date",
+        "timestamp", "timestamptz")]
+    low = -2**63
+    rows = [
+        (1, True, 1, 1, 1, 1.5, 1.5, "one", b"\x01", 1, 1, 1),
+        (2, False, 0, 0, 0, 0.0, 0.0, "", b"", 0, 0, 0),
+        (3, None, None, None, None, None, None, None, None, None, None, None),
+        (4, True, -1, -1, -1, -1.25, -1.25, "minus", b"\xff", -1, -1, -1),
+        (5, False, 32767, 2**31 - 1, 2**63 - 1, 3.4028234663852886e38, 1.7976931348623157e308,
+         "\u00e4\u00f6\u00fc \u20ac \U0001f600", b"\x00\x01\x02", 20000, 20000 * DAY, 20000 * DAY),
+        (6, True, -32768, -2**31, low, -3.4028234663852886e38, -1.7976931348623157e308,
+         "a\tb\nc\\d'e\"f", b"\\x00", -25567, -25567 * DAY, -25567 * DAY),
+        (7, None, 7, 7, 7, NAN, NAN, "NaN", None, 11016, 11016 * DAY + 1, 11016 * DAY + 1),
+        (8, True, None, 8, 8, INF, INF, "Infinity", b"8", None, None, 8),
+        (9, False, 9, None, 9, -INF, -INF, "-Infinity", b"9", 9, 9, None),
+        (10, True, 10, 10, None, -0.0, -0.0, "zero", b"10", 10, 10, 10),
+        (11, True, 11, 11, 11, 1.401298464324817e-45, 5e-324, "x" * 300, b"x" * 300, 11, 11, 11),
+        (12, False, 12, 12, 12, 0.1, 0.1, "0.1", b"12", 12, 951782400000000, 951782400000000),
+    ]
+    write(os.path.join(folder, "types.parquet"), columns, rows, Layout(row_group_rows=8))
+
+
+EVENT_COLUMNS = [
+    Column("id", "int64", True), Column("ts", "timestamptz", True), Column("day", "date", True),
+    Column("customer", "int32"), Column("kind", "string", True), Column("url", "string"),
+    Column("quantity", "int16"), Column("amount", "double"), Column("paid", "bool")]
+
+
+def event(rng, number):
+    # Amounts are multiples of 1/4, so their sums do not depend on the order of additions.
+    ts = 19723 * DAY + number * 300 * 1000000 + rng.randrange(300000000)
+    kinds = ("view", "view", "view", "click", "click", "buy", "return")
+    return (number, ts, ts // DAY,
+            None if rng.random() < 0.02 else rng.randrange(1, 521),
+            rng.choice(kinds),
+            None if rng.random() < 0.05 else "/%s/%d" % (
+                rng.choice(("shop", "blog", "help", "search")), rng.randrange(200)),
+            None if rng.random() < 0.1 else rng.randrange(1, 20),
+            None if rng.random() < 0.1 else rng.randrange(-400, 40000) / 4,
+            None if rng.random() < 0.3 else rng.random() < 0.8)
+
+
+def events(folder):
+    rng = random.Random(7)
+    rows = [event(rng, n) for n in range(1, 20001)]
+    write(os.path.join(folder, "events.parquet"), EVENT_COLUMNS, rows,
+          Layout(codec="gzip", row_group_rows=5000, page_rows=500, page_index=True))
+    os.makedirs(os.path.join(folder, "parts"), exist_ok=True)
+    for part in range(3):
+        write(os.path.join(folder, "parts", "part-%d.parquet" % part), EVENT_COLUMNS,
+              rows[part * 1000:part * 1000 + 1000], Layout(codec="snappy", row_group_rows=600))
+    for year, month, first in ((2023, "1", 0), (2023, "2", 300), (2024, "1", 600),
+                               (2024, "__HIVE_DEFAULT_PARTITION__", 900)):
+        path = os.path.join(folder, "hive", "year=%d" % year, "month=%s" % month)
+        os.makedirs(path, exist_ok=True)
+        write(os.path.join(path, "data.parquet"), EVENT_COLUMNS, rows[first:first + 300])
+
+
+def customers(folder):
+    rng = random.Random(8)
+    names = ("Ada", "Bo", "Cleo", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo")
+    columns = [Column("id", "int32", True), Column("name", "string", True),
+               Column("country", "string"), Column("since", "date")]
+    rows = [(n, "%s %d" % (rng.choice(names), n),
+             rng.choice(("de", "fr", "pl", "se", None)), rng.randrange(15000, 19700))
+            for n in range(1, 501)]
+    write(os.path.join(folder, "customers.parquet"), columns, rows, Layout(codec="zstd"))
+
+
+def matrix(folder):
+    os.makedirs(os.path.join(folder, "matrix"), exist_ok=True)
+    rng = random.Random(9)
+    rows = [event(rng, n) for n in range(1, 3001)]
+    for codec in CODECS:
+        for version in (1, 2):
+            for dictionary in (True, False):
+                name = "%s_v%d_%s.parquet" % (codec, version, "dict" if dictionary else "plain")
+                write(os.path.join(folder, "matrix", name), EVENT_COLUMNS, rows, Layout(
+                    codec=codec, page_version=version, dictionary=dictionary,
+                    row_group_rows=1700, page_rows=400))
+
+
+def odd(folder):
+    columns = [Column("a", "int32", True), Column("b", "string")]
+    write(os.path.join(folder, "empty.parquet"), columns, [])
+    columns = [Column("a", "int32"), Column("b", "string"), Column("c", "double")]
+    write(os.path.join(folder, "nulls.parquet"), columns, [(None, None, None)] * 100)
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    for make in (types, events, customers, matrix, odd):
+        make(folder)
+
+
+if __name__ == "__main__":
+    main()
