@@ -124,6 +124,19 @@ typedef struct ax_value
  * it (NaN equals NaN and is greatest, -0 = 0, numeric by value, text as bytes): <0, 0, >0. */
 int ax_value_cmp(const ax_value *a, const ax_value *b);
 
+/* The parts of that order for columns of values.  ax_num_cmp compares across scales; ax_bytes_cmp
+ * orders unsigned bytes, shorter first when one is a prefix; ax_bpchar_len is the length that
+ * counts for character(n), without trailing blanks. */
+int ax_num_cmp(const ax_num *a, const ax_num *b);
+int ax_bytes_cmp(const uint8_t *a, uint32_t a_len, const uint8_t *b, uint32_t b_len);
+uint32_t ax_bpchar_len(const uint8_t *p, uint32_t len);
+
+/* A copy of v that lives in `a`, with AX_PAD readable bytes behind strings. */
+ax_status ax_value_copy(ax_task *t, ax_arena *a, const ax_value *v, ax_value *out) AX_MUST_USE;
+
+/* Write a non-null fixed-width value as element i of an array of its physical type. */
+void ax_value_store(const ax_value *v, void *data, uint32_t i);
+
 /* ---- vectors ------------------------------------------------------------------------------------ */
 
 typedef enum ax_vkind
@@ -173,11 +186,15 @@ struct ax_dict
     uint64_t uid;            /* unique in the process while the dictionary lives */
     ax_vec val;
     ax_arena *arena;         /* owns val and the caches; the dictionary pins its page itself */
-    struct { uint32_t expr_id; uint8_t *result; } pred[8];  /* 0 false, 1 true, 2 null, 3 raises */
-    struct { uint32_t expr_id; ax_vec *result; } proj[8];
+    /* rows: how many rows asked before the result was made; result NULL: not yet, or impossible */
+    struct { uint32_t expr_id, rows; uint8_t *result; } pred[8];  /* 0 false, 1 true, 2 null */
+    struct { uint32_t expr_id, rows; ax_vec *result; } proj[8];
     uint32_t *slot;
     const void *slot_owner;
 };
+
+/* The next value for ax_dict.uid; never 0, never twice in a process.  Thread: any. */
+uint64_t ax_dict_uid(void);
 
 /* ---- batches ---------------------------------------------------------------------------------- */
 
@@ -208,9 +225,17 @@ ax_status ax_batch_pin(ax_task *t, ax_batch *b, ax_buf *buf) AX_MUST_USE;
 ax_status ax_vec_gather(ax_task *t, ax_arena *a, const ax_vec *v, const uint16_t *sel, uint32_t nsel,
                         bool copy_bytes, ax_vec *out) AX_MUST_USE;
 
+/* The same for uint32 row numbers in any order, which may repeat (children of lists have more than
+ * 65,536 rows; joins and sorts fetch rows out of order). */
+ax_status ax_vec_gather32(ax_task *t, ax_arena *a, const ax_vec *v, const uint32_t *row, uint32_t n,
+                          bool copy_bytes, ax_vec *out) AX_MUST_USE;
+
 /* Make v readable row by row without knowing its encoding: fixed width becomes FLAT, strings become
  * VIEW, all physical rows, nulls per row (NULL if none).  FLAT input is passed through. */
 ax_status ax_vec_flatten(ax_task *t, ax_arena *a, const ax_vec *v, ax_vec *out) AX_MUST_USE;
+
+/* The run of a RUN vector that covers row i. */
+uint32_t ax_vec_run_at(const ax_vec *v, uint32_t i);
 
 /* Row i of any vector; strings are borrowed from the vector. */
 ax_value ax_vec_value(const ax_vec *v, uint32_t i);
