@@ -17,7 +17,6 @@ void ax_budget_init(ax_budget *b, const char *name, int64_t limit_bytes, ax_budg
 static bool charge_one(ax_budget *b, int64_t bytes)
 {
     int64_t used = atomic_load_explicit(&b->used_bytes, memory_order_relaxed);
-    int64_t peak;
 
     do
     {
@@ -25,13 +24,18 @@ static bool charge_one(ax_budget *b, int64_t bytes)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(&b->used_bytes, &used, used + bytes,
                                                     memory_order_relaxed, memory_order_relaxed));
-    used += bytes;
-    peak = atomic_load_explicit(&b->peak_bytes, memory_order_relaxed);
+    return true;
+}
+
+static void raise_peak(ax_budget *b)
+{
+    int64_t used = atomic_load_explicit(&b->used_bytes, memory_order_relaxed);
+    int64_t peak = atomic_load_explicit(&b->peak_bytes, memory_order_relaxed);
+
     while (used > peak && !atomic_compare_exchange_weak_explicit(
                               &b->peak_bytes, &peak, used, memory_order_relaxed,
                               memory_order_relaxed))
         ;
-    return true;
 }
 
 static void release_one(ax_budget *b, int64_t bytes)
@@ -52,6 +56,8 @@ bool ax_budget_charge(ax_budget *b, int64_t bytes)
                 release_one(taken, bytes);
             return false;
         }
+    for (ax_budget *level = b; level != NULL; level = level->parent)
+        raise_peak(level);
     return true;
 }
 
