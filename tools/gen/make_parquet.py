@@ -25,7 +25,8 @@ BOOLEAN, INT32, INT64, FLOAT, DOUBLE, BYTE_ARRAY = 0, 1, 2, 4, 5, 6
 CODECS = {"none": 0, "snappy": 1, "gzip": 2, "zstd": 6, "lz4_raw": 7}
 PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8
 # Thrift compact types.
-T_TRUE, T_FALSE, T_BYTE, T_I16, T_I32, T_I64, T_BINARY, T_LIST, T_STRUCT = 1, 2, 3, 4, 5, 6, 8, 9, 12
+T_TRUE, T_FALSE, T_BYTE, T_I16, T_I32, T_I64 = 1, 2, 3, 4, 5, 6
+T_BINARY, T_LIST, T_STRUCT = 8, 9, 12
 
 
 # ---- Thrift compact protocol ------------------------------------------------------------------

@@ -8,6 +8,7 @@
   parts/part-<0..2>.parquet       one table in three files with disjoint id ranges
   hive/year=<y>/month=<m>/data.parquet   a Hive tree, two keys, one of them NULL
   empty.parquet    no row group at all;   nulls.parquet   columns with nothing but NULL
+  twin.sql         the same tables as heap tables (CREATE TABLE, COPY), not through any reader
 """
 
 import os
@@ -15,6 +16,7 @@ import random
 import sys
 
 from make_parquet import CODECS, Column, Layout, write
+from twin import twin_sql
 
 DAY = 86400 * 1000000
 NAN, INF = float("nan"), float("inf")
@@ -42,6 +44,7 @@ def types(folder):
         (12, False, 12, 12, 12, 0.1, 0.1, "0.1", b"12", 12, 951782400000000, 951782400000000),
     ]
     write(os.path.join(folder, "types.parquet"), columns, rows, Layout(row_group_rows=8))
+    return twin_sql("types", columns, rows)
 
 
 EVENT_COLUMNS = [
@@ -78,6 +81,7 @@ def events(folder):
         path = os.path.join(folder, "hive", "year=%d" % year, "month=%s" % month)
         os.makedirs(path, exist_ok=True)
         write(os.path.join(path, "data.parquet"), EVENT_COLUMNS, rows[first:first + 300])
+    return twin_sql("events", EVENT_COLUMNS, rows) + twin_sql("parts", EVENT_COLUMNS, rows[:3000])
 
 
 def customers(folder):
@@ -89,6 +93,7 @@ def customers(folder):
              rng.choice(("de", "fr", "pl", "se", None)), rng.randrange(15000, 19700))
             for n in range(1, 501)]
     write(os.path.join(folder, "customers.parquet"), columns, rows, Layout(codec="zstd"))
+    return twin_sql("customers", columns, rows)
 
 
 def matrix(folder):
@@ -102,20 +107,24 @@ def matrix(folder):
                 write(os.path.join(folder, "matrix", name), EVENT_COLUMNS, rows, Layout(
                     codec=codec, page_version=version, dictionary=dictionary,
                     row_group_rows=1700, page_rows=400))
+    return ""
 
 
 def odd(folder):
-    columns = [Column("a", "int32", True), Column("b", "string")]
-    write(os.path.join(folder, "empty.parquet"), columns, [])
+    few = [Column("a", "int32", True), Column("b", "string")]
+    write(os.path.join(folder, "empty.parquet"), few, [])
     columns = [Column("a", "int32"), Column("b", "string"), Column("c", "double")]
-    write(os.path.join(folder, "nulls.parquet"), columns, [(None, None, None)] * 100)
+    rows = [(None, None, None)] * 100
+    write(os.path.join(folder, "nulls.parquet"), columns, rows)
+    return twin_sql("empty", few, []) + twin_sql("nulls", columns, rows)
 
 
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for make in (types, events, customers, matrix, odd):
-        make(folder)
+    twin = "".join(make(folder) for make in (types, events, customers, matrix, odd))
+    with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
+        f.write(twin)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,13 @@
+-- The demo's tables. The lake's directory comes from the environment.
+\set lake `echo "$AX_LAKE"`
+SET client_min_messages = warning;
+CREATE EXTENSION analytics_fdw;
+CREATE SCHEMA lake;
+SET search_path = lake;
+
+-- Files become tables, with their columns read from the files.
+IMPORT FOREIGN SCHEMA "lake" LIMIT TO (stations, weather)
+    FROM SERVER analytics_fdw INTO lake OPTIONS (path :'lake');
+-- Three files, one table: no column list needed either.
+CREATE FOREIGN TABLE trips () SERVER analytics_fdw OPTIONS (path :'lake' '/trips/*.parquet');
+SET TimeZone = 'UTC';
