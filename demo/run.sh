@@ -20,5 +20,5 @@ file=demo/tour.sql
 exec tools/pg/private-server.sh exec -- bash -c '
     cp -R build/demo/lake "$AX_SCRATCH/lake" && chmod -R a+rX "$AX_SCRATCH/lake"
     export AX_LAKE=$AX_SCRATCH/lake
-    [ "$0" = demo/tour.sql ] || exec psql -Xq -f "$0" -f /dev/stdin
+    [ "$0" = demo/tour.sql ] || exec psql -Xq -f "$0" -f -
     psql -X -q -v ON_ERROR_STOP=1 -f "$0"' "$file"
