@@ -64,10 +64,13 @@ class Tree:
 
 def list_files(root):
     """What git tracks or would track; in a tree without git, everything but build products."""
-    git = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    if git.returncode == 0 and git.stdout:
-        return [n for n in git.stdout.splitlines() if os.path.isfile(os.path.join(root, n))]
+    try:
+        listing = subprocess.run(
+            ["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+        return [n for n in listing.splitlines() if os.path.isfile(os.path.join(root, n))]
+    except (OSError, subprocess.CalledProcessError):
+        pass
     found = []
     for folder, folders, files in os.walk(root):
         folders[:] = [f for f in folders if f not in (".git", "build", "tmp_check", "results")]
