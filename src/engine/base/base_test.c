@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- status and task ---------------------------------------------------------------------------- */
+/* ---- status and task ------------------------------------------------------------------------- */
 
 static void status_list_is_complete(void **state)
 {
@@ -108,7 +108,7 @@ static void nomem_names_the_budget_that_is_full(void **state)
     assert_int_equal(ax_task_init(&t, &query, NULL), AX_ENOMEM);
 }
 
-/* ---- bytes -------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void cursor_never_leaves_its_range(void **state)
 {
@@ -165,7 +165,7 @@ static void varint_takes_64_bits_and_no_more(void **state)
     assert_true(bad);
 }
 
-/* ---- hash --------------------------------------------------------------------------------------- */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 /* Frozen: files and spilled partitions may hold these values. */
 static void hash_vectors(void **state)
@@ -263,7 +263,7 @@ static void hash_depends_on_length_seed_and_key(void **state)
     }
 }
 
-/* ---- cpu ---------------------------------------------------------------------------------------- */
+/* ---- cpu ------------------------------------------------------------------------------------- */
 
 static void cpu_level_can_be_lowered_only(void **state)
 {

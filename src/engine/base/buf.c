@@ -66,6 +66,19 @@ void ax_buf_unref(ax_buf *buf)
     }
 }
 
+bool ax_buf_recharge(ax_buf *buf, ax_budget *to)
+{
+    int64_t size = (int64_t) ax_raw_size(buf_raw_bytes(buf->cap));
+
+    if (to == buf->budget)
+        return true;
+    if (!ax_budget_charge(to, size))
+        return false;
+    ax_budget_release(buf->budget, size);
+    buf->budget = to;
+    return true;
+}
+
 void *ax_obj_alloc(size_t bytes)
 {
     size_t size;

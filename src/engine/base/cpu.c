@@ -77,7 +77,7 @@ const char *ax_cpu_name(ax_cpu_level level)
     return (unsigned) level < AX_CPU_LEVEL_CNT ? level_names[level] : "unknown";
 }
 
-/* ---- limits of the process -------------------------------------------------------------------- */
+/* ---- limits of the process ------------------------------------------------------------------- */
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 

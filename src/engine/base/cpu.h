@@ -24,7 +24,7 @@ ax_cpu_level ax_cpu_get(void);             /* what to use */
 void ax_cpu_force(ax_cpu_level level);     /* tests only, before other threads run */
 const char *ax_cpu_name(ax_cpu_level level);
 
-uint32_t ax_cpu_count(void);               /* cores this process may use: affinity and cgroup quota */
-uint64_t ax_cpu_memory_bytes(void);        /* memory this process may use: machine or cgroup */
+uint32_t ax_cpu_count(void);        /* cores this process may use: affinity and cgroup quota */
+uint64_t ax_cpu_memory_bytes(void); /* memory this process may use: machine or cgroup */
 
 #endif

@@ -108,7 +108,12 @@ ax_buf *ax_buf_alloc(ax_budget *b, size_t bytes);
 ax_buf *ax_buf_ref(ax_buf *buf);
 void ax_buf_unref(ax_buf *buf); /* NULL is allowed */
 
-/* ---- long-lived small objects ----------------------------------------------------------------- */
+/* Move the charge of a buffer to another account, for a buffer that outlives its query (a cache, a
+ * read that cannot be cancelled).  false: the account refuses, nothing changed.  Thread: the only
+ * owner, before others may drop their references. */
+bool ax_buf_recharge(ax_buf *buf, ax_budget *to);
+
+/* ---- long-lived small objects ---------------------------------------------------------------- */
 
 /* For objects that no arena owns (engine, pool, cache entries): zeroed, 64-byte aligned, not
  * charged.  Everything else uses arenas. */

@@ -15,7 +15,7 @@
 
 static int64_t used(const ax_budget *b) { return atomic_load(&b->used_bytes); }
 
-/* ---- budget ------------------------------------------------------------------------------------- */
+/* ---- budget ---------------------------------------------------------------------------------- */
 
 static void budget_charges_the_whole_chain_or_nothing(void **state)
 {
@@ -92,7 +92,7 @@ static void budget_is_exact_under_contention(void **state)
     assert_true(atomic_load(&root.peak_bytes) <= 20);
 }
 
-/* ---- slabs -------------------------------------------------------------------------------------- */
+/* ---- slabs ----------------------------------------------------------------------------------- */
 
 static void slab_is_aligned_charged_and_recycled(void **state)
 {
@@ -235,7 +235,7 @@ static void raw_memory_moves_between_threads(void **state)
         pthread_join(th[i], NULL);
 }
 
-/* ---- arenas ------------------------------------------------------------------------------------- */
+/* ---- arenas ---------------------------------------------------------------------------------- */
 
 static void arena_alignment_and_padding(void **state)
 {
@@ -368,7 +368,7 @@ static void arena_reset_keeps_at_most_one_grown_block(void **state)
     assert_int_equal(used(&b), 0);
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------ */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static void *hold_and_drop(void *arg)
 {
@@ -415,6 +415,25 @@ static void buf_lives_until_the_last_reference(void **state)
     ax_buf_unref(NULL);
 }
 
+static void buf_changes_its_account(void **state)
+{
+    ax_budget a, b, small;
+    ax_buf *buf;
+
+    (void) state;
+    ax_budget_init(&a, "a", INT64_MAX, NULL);
+    ax_budget_init(&b, "b", INT64_MAX, NULL);
+    ax_budget_init(&small, "small", 10, NULL);
+    buf = ax_buf_alloc(&a, 5000);
+    assert_false(ax_buf_recharge(buf, &small));
+    assert_true(used(&a) >= 5000);
+    assert_true(ax_buf_recharge(buf, &b));
+    assert_int_equal(used(&a), 0);
+    assert_true(used(&b) >= 5000);
+    ax_buf_unref(buf);
+    assert_int_equal(used(&b), 0);
+}
+
 static void obj_is_zeroed_and_aligned(void **state)
 {
     uint8_t *p = (uint8_t *) ax_obj_alloc(130);
@@ -443,6 +462,7 @@ int main(void)
         cmocka_unit_test(arena_stops_at_the_budget),
         cmocka_unit_test(arena_reset_keeps_at_most_one_grown_block),
         cmocka_unit_test(buf_lives_until_the_last_reference),
+        cmocka_unit_test(buf_changes_its_account),
         cmocka_unit_test(obj_is_zeroed_and_aligned),
     };
 

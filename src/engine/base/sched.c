@@ -101,7 +101,7 @@ struct ax_group
     _Atomic uint64_t cpu_ns;   /* a counter; relaxed */
 };
 
-/* ---- lists -------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void list_push(job_list *l, ax_job *j)
 {
@@ -165,7 +165,7 @@ static void ring_remove(ax_pool *p, ax_group *g)
     g->ready_next = NULL;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void *thread_main(void *arg);
 
@@ -239,7 +239,7 @@ static void job_enqueue(ax_pool *p, ax_job *j)
     ring_update(p, j->group);
 }
 
-/* ---- claiming and running ----------------------------------------------------------------------- */
+/* ---- claiming and running -------------------------------------------------------------------- */
 
 static ax_job *claim(ax_pool *p)
 {
@@ -395,7 +395,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* ---- pool --------------------------------------------------------------------------------------- */
+/* ---- pool ------------------------------------------------------------------------------------ */
 
 ax_status ax_pool_create(ax_pool **out, uint32_t max_threads, uint32_t idle_ms, uint32_t spin_us)
 {
@@ -489,7 +489,7 @@ uint32_t ax_pool_threads(const ax_pool *p)
     return atomic_load_explicit(&p->threads, memory_order_relaxed);
 }
 
-/* ---- groups ------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 ax_status ax_group_create(ax_pool *p, uint32_t max_running, ax_group **out)
 {
@@ -557,7 +557,7 @@ uint64_t ax_group_cpu_ns(const ax_group *g)
     return atomic_load_explicit(&g->cpu_ns, memory_order_relaxed);
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 void ax_job_init(ax_job *j, ax_job_fn run, ax_group *g)
 {

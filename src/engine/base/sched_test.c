@@ -95,7 +95,7 @@ static void submit(unit *u, ax_job_fn fn, ax_group *g)
     assert_int_equal(ax_job_submit(&u->job), AX_OK);
 }
 
-/* ---- states ------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static void a_job_runs_again_until_done(void **state)
 {
@@ -209,7 +209,7 @@ static void a_job_may_free_itself(void **state)
     ax_pool_destroy(p);
 }
 
-/* ---- limits and fairness ------------------------------------------------------------------------ */
+/* ---- limits and fairness --------------------------------------------------------------------- */
 
 typedef struct gauge
 {
@@ -329,14 +329,15 @@ static void cpu_time_is_the_groups_own(void **state)
     ax_pool_destroy(p);
 }
 
-/* ---- stopping ----------------------------------------------------------------------------------- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 /* The case that hangs pools whose jobs sleep: two cursors on one thread. */
 static void two_groups_on_one_thread_first_parked_for_ever(void **state)
 {
     ax_pool *p = pool_of(1, 0);
     ax_group *first = group_of(p, 1), *second = group_of(p, 1);
-    unit a = {.ends_at = 0}, b = {.ends_at = 3, .answers = {AX_RUN_AGAIN, AX_RUN_AGAIN, AX_RUN_AGAIN}};
+    unit a = {.ends_at = 0};
+    unit b = {.ends_at = 3, .answers = {AX_RUN_AGAIN, AX_RUN_AGAIN, AX_RUN_AGAIN}};
 
     (void) state;
     submit(&a, park, first);
@@ -423,7 +424,7 @@ static void the_pool_may_die_before_its_groups(void **state)
     ax_pool_destroy(pool_of(4, 0));
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void idle_threads_leave_but_not_from_parked_jobs(void **state)
 {
@@ -480,7 +481,8 @@ static ax_run look_around(ax_job *j)
 
 static void threads_block_asynchronous_signals_only(void **state)
 {
-    static const int async[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2, SIGURG, SIGCHLD};
+    static const int async[] = {SIGINT,  SIGTERM, SIGHUP, SIGALRM,
+                                SIGUSR1, SIGUSR2, SIGURG, SIGCHLD};
     static const int sync[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     ax_pool *p = pool_of(1, 0);
     ax_group *g = group_of(p, 1);
@@ -502,7 +504,7 @@ static void threads_block_asynchronous_signals_only(void **state)
     ax_pool_destroy(p);
 }
 
-/* ---- fifty random orders ------------------------------------------------------------------------ */
+/* ---- fifty random orders --------------------------------------------------------------------- */
 
 typedef struct dice
 {

@@ -216,7 +216,7 @@ size_t ax_slab_trim(size_t keep_bytes)
     return given;
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 #define UNIT_BYTES ((size_t) 64 << 10)
 #define UNIT_CNT (AX_SLAB_BYTES / UNIT_BYTES)
@@ -345,7 +345,7 @@ static void chunk_free(void *ptr, size_t bytes)
         ax_slab_give(s, AX_SLAB_BYTES);
 }
 
-/* ---- by size ------------------------------------------------------------------------------------ */
+/* ---- by size --------------------------------------------------------------------------------- */
 
 size_t ax_raw_size(size_t n)
 {

@@ -86,7 +86,7 @@ ax_status ax_fail_nomem(ax_task *t, size_t wanted_bytes)
     return AX_ENOMEM;
 }
 
-/* ---- notes ------------------------------------------------------------------------------------ */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 /* Copy what fits; the end of a long path says more than its beginning, so the front is cut, and
  * not inside a UTF-8 sequence. */

@@ -149,7 +149,7 @@ void ax_io_complete(ax_io *io, void *token, ax_status status, const ax_error *er
 ax_status ax_io_open_memory(ax_task *t, ax_io *io, const char *name, const void *bytes, size_t n,
                             ax_io_file **out) AX_MUST_USE;
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* A set of named members that appears all at once or not at all, without relying on rename (object
  * stores have none): members are written under the backend's staging names, and `publish` makes

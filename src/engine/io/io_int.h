@@ -1,0 +1,133 @@
+/* What the files of the io module share.
+ *
+ *   io.c     the module, backends, opening, files as counted objects
+ *   local.c  descriptors, reads, identity and listings of the local file system
+ *   fetch.c  requests: merging, reads under way, delivery
+ *
+ * Locks.  ax_io.lock guards what says so; it is held for moments, never over a system call that
+ * reads data and never while a backend is called.  ax_job_wake is called under it (the scheduler's
+ * lock is inner), so that a job whose requests are forgotten is not woken afterwards. */
+#ifndef AX_IO_INT_H
+#define AX_IO_INT_H
+
+#include "io/io.h"
+
+#include <pthread.h>
+
+#define AX_IO_BACKENDS_MAX 16u
+#define AX_IO_BUCKET_CNT 256u
+#define AX_IO_LOCAL_GAP_BYTES (16u << 10)  /* a pread costs about as much as copying this */
+#define AX_IO_MERGED_MAX_BYTES (8u << 20)  /* merged reads stop growing here */
+
+typedef enum ax_io_where { AX_IO_LOCAL, AX_IO_MEMORY, AX_IO_REMOTE } ax_io_where;
+
+struct ax_io_file
+{
+    _Atomic int32_t refs;
+    ax_io_where where;       /* this and the next four: immutable */
+    ax_io *io;               /* borrowed; outlives all files */
+    ax_io_id id;
+    char *name;              /* owned: as the user would write it */
+    const char *path;        /* LOCAL: in name, behind file:// */
+    const ax_io_backend *backend; /* REMOTE: borrowed from io */
+    void *handle;            /* REMOTE: owned, the backend's */
+    ax_buf *bytes;           /* MEMORY: owned reference */
+    int fd;                  /* LOCAL: -1 while closed to save descriptors; guarded by io->lock */
+    uint32_t pins;           /* LOCAL: reads under way, guarded by io->lock */
+    ax_io_file *lru_next, *lru_prev; /* LOCAL: open and not pinned, guarded by io->lock */
+    ax_io_stats *_Atomic stats; /* borrowed account; NULL: nobody counts */
+};
+
+/* One read of a remote file under way; serves one or several requests.  off, len, file, buf are
+ * immutable; the rest is guarded by io->lock. */
+typedef struct ax_io_flight
+{
+    ax_io_file *file;   /* owned reference */
+    uint64_t off, len;
+    ax_buf *buf;        /* owned reference; the backend writes it until done */
+    int64_t start_ns;
+    int64_t wait_ns;    /* known when done */
+    uint32_t refs;      /* tickets, callers, and one for the backend until done */
+    uint32_t ntickets;  /* requests it was made for */
+    bool done;
+    ax_status status;
+    ax_error *err;      /* owned; NULL without an error report */
+    struct ax_io_flight *next; /* local list of the caller that made it */
+} ax_io_flight;
+
+/* Request -> flight; lives from the request until delivery or ax_io_forget. */
+typedef struct ax_io_ticket
+{
+    struct ax_io_ticket *next; /* bucket */
+    ax_io_req *req;            /* the key, not followed by anybody but its owner */
+    ax_io_flight *flight;      /* a reference */
+    ax_job *waker;             /* borrowed; NULL: its owner waits for io->arrived */
+} ax_io_ticket;
+
+struct ax_io
+{
+    pthread_mutex_t lock;
+    pthread_cond_t arrived;     /* a flight ended; monotonic clock */
+    uint32_t max_open_files;    /* immutable */
+    uint32_t open_files;        /* descriptors we hold; guarded by lock */
+    ax_io_file *lru_oldest, *lru_newest; /* guarded by lock */
+    ax_io_backend backends[AX_IO_BACKENDS_MAX];
+    _Atomic uint32_t nbackends; /* entries below are immutable; grows under lock */
+    ax_io_ticket *buckets[AX_IO_BUCKET_CNT]; /* guarded by lock */
+    uint32_t in_flight;         /* reads that backends still own; guarded by lock */
+    ax_budget budget;           /* bytes that belong to no query */
+};
+
+/* Scheme of a URI as a length, 0 for a plain path. */
+size_t ax_io_scheme_len(const char *uri);
+
+/* The local path of a URI without scheme or with file://; NULL for other schemes. */
+const char *ax_io_local_path(const char *uri);
+
+/* The registered backend of a URI's scheme. */
+ax_status ax_io_backend_find(ax_task *t, ax_io *io, const char *uri, const ax_io_backend **out)
+    AX_MUST_USE;
+
+/* Report a failed system call: the code follows from err; what: "could not open file". */
+ax_status ax_io_fail_os(ax_task *t, int err, const char *what, const char *name);
+
+static inline void ax_io_count(ax_io_file *f, uint64_t bytes, uint64_t requests, uint64_t wait_ns)
+{
+    ax_io_stats *s = atomic_load_explicit(&f->stats, memory_order_acquire);
+
+    if (s == NULL)
+        return;
+    atomic_fetch_add_explicit(&s->bytes_read, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->requests, requests, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->wait_ns, wait_ns, memory_order_relaxed);
+}
+
+int64_t ax_io_now_ns(void);
+
+/* ---- local.c --------------------------------------------------------------------------------- */
+
+ax_status ax_io_local_open(ax_task *t, ax_io_file *f) AX_MUST_USE;
+void ax_io_local_close(ax_io_file *f);
+ax_status ax_io_local_stat(ax_task *t, const char *uri, ax_io_id *out, bool *is_dir) AX_MUST_USE;
+ax_status ax_io_local_check(ax_task *t, ax_io_file *f) AX_MUST_USE;
+void ax_io_local_advise(ax_io_file *f, uint64_t off, uint64_t len);
+ax_status ax_io_local_list(ax_task *t, const char *uri, bool recursive, ax_io_entry **out,
+                           uint32_t *n) AX_MUST_USE;
+
+/* One piece of a read; a NULL dst is skipped over. */
+typedef struct ax_io_piece
+{
+    uint8_t *dst;
+    size_t len;
+} ax_io_piece;
+
+/* Read consecutive pieces beginning at off; all or an error. */
+ax_status ax_io_local_read(ax_task *t, ax_io_file *f, uint64_t off, const ax_io_piece *piece,
+                           uint32_t n) AX_MUST_USE;
+
+/* ---- fetch.c --------------------------------------------------------------------------------- */
+
+/* Wait until no backend owns a read. */
+void ax_io_drain(ax_io *io);
+
+#endif

@@ -1,0 +1,535 @@
+/* The local file system: descriptors, identity, reads, listings.
+ *
+ * Descriptors are a scarce resource of the host process, and a table may have more files than it
+ * may hold open.  So an opened file keeps its path, and its descriptor may be closed while nobody
+ * reads (least recently used first); it is opened again at need, and then must be the same version.
+ *
+ * Version.  Device, inode, size and mtime tell a change of content.  ctime is part of the identity
+ * that caches use, but is not tested while reading: it also changes when a file is renamed, hard
+ * linked or removed, and a descriptor goes on reading the same bytes then. */
+#include "io/io_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define IOV_CNT 64
+#define READ_MAX_BYTES ((size_t) 16 << 20) /* between two looks at the stop flag */
+#define LIST_DEPTH_MAX 64
+
+static void id_of(const struct stat *st, ax_io_id *id)
+{
+    memset(id, 0, sizeof *id);
+    id->dev = (uint64_t) st->st_dev;
+    id->ino = (uint64_t) st->st_ino;
+    id->size = st->st_size > 0 ? (uint64_t) st->st_size : 0;
+    id->mtime_ns = (int64_t) st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    id->ctime_ns = (int64_t) st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+}
+
+static bool same_content(const ax_io_id *a, const ax_io_id *b)
+{
+    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns;
+}
+
+static ax_status fail_changed(ax_task *t, const char *name)
+{
+    ax_status st = ax_fail(t, AX_ECHANGED, "file changed while it was read");
+
+    ax_note_file(t, name);
+    return st;
+}
+
+static ax_status check_regular(ax_task *t, mode_t mode, const char *name)
+{
+    const char *kind = S_ISDIR(mode)    ? "a directory"
+                       : S_ISFIFO(mode) ? "a pipe"
+                       : S_ISSOCK(mode) ? "a socket"
+                       : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                                        : "of an unknown kind";
+    ax_status st;
+
+    if (S_ISREG(mode))
+        return AX_OK;
+    st = ax_fail(t, AX_EUNSUPPORTED, "not a regular file, but %s", kind);
+    ax_note_file(t, name);
+    return st;
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+/* Open without ever blocking: asking first keeps devices untouched, and O_NONBLOCK with a second
+ * look covers a pipe that was put there in between. */
+static ax_status open_regular(ax_task *t, const char *path, const char *name, int *out,
+                              ax_io_id *id)
+{
+    struct stat st;
+    ax_status rc;
+    int fd;
+
+    if (stat(path, &st) != 0)
+        return ax_io_fail_os(t, errno, "could not open file", name);
+    AX_TRY(check_regular(t, st.st_mode, name));
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return ax_io_fail_os(t, errno, "could not open file", name);
+    if (fstat(fd, &st) != 0)
+        rc = ax_io_fail_os(t, errno, "could not stat file", name);
+    else
+        rc = check_regular(t, st.st_mode, name);
+    if (rc != AX_OK)
+    {
+        close(fd);
+        return rc;
+    }
+    /* Some network file systems would honour it on regular files. */
+    (void) fcntl(fd, F_SETFL, 0);
+    id_of(&st, id);
+    *out = fd;
+    return AX_OK;
+}
+
+static void lru_remove(ax_io *io, ax_io_file *f)
+{
+    if (f->lru_prev != NULL)
+        f->lru_prev->lru_next = f->lru_next;
+    else
+        io->lru_oldest = f->lru_next;
+    if (f->lru_next != NULL)
+        f->lru_next->lru_prev = f->lru_prev;
+    else
+        io->lru_newest = f->lru_prev;
+    f->lru_next = NULL;
+    f->lru_prev = NULL;
+}
+
+static void lru_append(ax_io *io, ax_io_file *f)
+{
+    f->lru_next = NULL;
+    f->lru_prev = io->lru_newest;
+    if (io->lru_newest != NULL)
+        io->lru_newest->lru_next = f;
+    else
+        io->lru_oldest = f;
+    io->lru_newest = f;
+}
+
+/* Give descriptors up until there is room for one more; the lock is held.  When all are in use the
+ * limit is passed: it is a matter of good manners, the kernel's own limit is higher. */
+static void make_room(ax_io *io)
+{
+    while (io->open_files >= io->max_open_files && io->lru_oldest != NULL)
+    {
+        ax_io_file *f = io->lru_oldest;
+
+        lru_remove(io, f);
+        close(f->fd);
+        f->fd = -1;
+        io->open_files--;
+    }
+}
+
+/* Open again what was closed to save descriptors; the lock is held, and let go meanwhile. */
+static ax_status reopen(ax_task *t, ax_io_file *f)
+{
+    ax_io *io = f->io;
+    ax_io_id id;
+    ax_status st;
+    int fd = -1;
+
+    make_room(io);
+    io->open_files++;
+    pthread_mutex_unlock(&io->lock);
+    st = open_regular(t, f->path, f->name, &fd, &id);
+    if (st == AX_OK && !same_content(&id, &f->id))
+        st = fail_changed(t, f->name);
+    pthread_mutex_lock(&io->lock);
+    if (st == AX_OK && f->fd < 0)
+    {
+        f->fd = fd;
+        lru_append(io, f);
+        return AX_OK;
+    }
+    /* Failed, or another thread was faster. */
+    if (fd >= 0)
+        close(fd);
+    io->open_files--;
+    return st;
+}
+
+/* A descriptor that stays open until unpin. */
+static ax_status pin(ax_task *t, ax_io_file *f, int *out)
+{
+    ax_io *io = f->io;
+    ax_status st = AX_OK;
+
+    pthread_mutex_lock(&io->lock);
+    if (f->fd < 0)
+        st = reopen(t, f);
+    if (st == AX_OK)
+    {
+        if (f->pins++ == 0)
+            lru_remove(io, f);
+        *out = f->fd;
+    }
+    pthread_mutex_unlock(&io->lock);
+    return st;
+}
+
+static void unpin(ax_io_file *f)
+{
+    ax_io *io = f->io;
+
+    pthread_mutex_lock(&io->lock);
+    if (--f->pins == 0)
+        lru_append(io, f);
+    pthread_mutex_unlock(&io->lock);
+}
+
+ax_status ax_io_local_open(ax_task *t, ax_io_file *f)
+{
+    ax_io *io = f->io;
+    ax_status st;
+    int fd;
+
+    pthread_mutex_lock(&io->lock);
+    make_room(io);
+    io->open_files++;
+    pthread_mutex_unlock(&io->lock);
+    st = open_regular(t, f->path, f->name, &fd, &f->id);
+    if (st != AX_OK)
+    {
+        pthread_mutex_lock(&io->lock);
+        io->open_files--;
+        pthread_mutex_unlock(&io->lock);
+        return st;
+    }
+    pthread_mutex_lock(&io->lock);
+    f->fd = fd;
+    lru_append(io, f);
+    pthread_mutex_unlock(&io->lock);
+    return AX_OK;
+}
+
+void ax_io_local_close(ax_io_file *f)
+{
+    ax_io *io = f->io;
+    int fd;
+
+    pthread_mutex_lock(&io->lock);
+    AX_ASSERT(f->pins == 0);
+    fd = f->fd;
+    if (fd >= 0)
+    {
+        lru_remove(io, f);
+        io->open_files--;
+    }
+    pthread_mutex_unlock(&io->lock);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* ---- identity -------------------------------------------------------------------------------- */
+
+ax_status ax_io_local_stat(ax_task *t, const char *uri, ax_io_id *out, bool *is_dir)
+{
+    struct stat st;
+
+    if (stat(ax_io_local_path(uri), &st) != 0)
+        return ax_io_fail_os(t, errno, "could not stat file", uri);
+    id_of(&st, out);
+    *is_dir = S_ISDIR(st.st_mode);
+    return AX_OK;
+}
+
+ax_status ax_io_local_check(ax_task *t, ax_io_file *f)
+{
+    struct stat st;
+    ax_io_id now;
+    ax_status rc = AX_OK;
+    int fd;
+
+    AX_TRY(pin(t, f, &fd));
+    if (fstat(fd, &st) != 0)
+        rc = ax_io_fail_os(t, errno, "could not stat file", f->name);
+    else
+    {
+        id_of(&st, &now);
+        if (!same_content(&now, &f->id))
+            rc = fail_changed(t, f->name);
+    }
+    unpin(f);
+    return rc;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Fill iov[0, n), consumed in place, from off on. */
+static ax_status read_iov(ax_task *t, ax_io_file *f, int fd, uint64_t off, struct iovec *iov, int n)
+{
+    while (n > 0)
+    {
+        ssize_t got;
+
+        if (iov->iov_len == 0)
+        {
+            iov++;
+            n--;
+            continue;
+        }
+        if (ax_task_stopped(t))
+            return ax_fail(t, AX_ESTOPPED, "query stopped");
+        if (iov->iov_len > READ_MAX_BYTES)
+            got = pread(fd, iov->iov_base, READ_MAX_BYTES, (off_t) off);
+        else
+            got = preadv(fd, iov, n, (off_t) off);
+        if (got < 0)
+        {
+            if (errno == EINTR)
+                continue;
+            return ax_io_fail_os(t, errno, "could not read file", f->name);
+        }
+        if (got == 0)
+            return fail_changed(t, f->name); /* shorter than when it was opened */
+        off += (uint64_t) got;
+        while (n > 0 && (size_t) got >= iov->iov_len)
+        {
+            got -= (ssize_t) iov->iov_len;
+            iov++;
+            n--;
+        }
+        if (n > 0)
+        {
+            iov->iov_base = (uint8_t *) iov->iov_base + got;
+            iov->iov_len -= (size_t) got;
+        }
+    }
+    return AX_OK;
+}
+
+ax_status ax_io_local_read(ax_task *t, ax_io_file *f, uint64_t off, const ax_io_piece *piece,
+                           uint32_t n)
+{
+    uint8_t gap[AX_IO_LOCAL_GAP_BYTES];
+    struct iovec iov[IOV_CNT];
+    uint64_t total = 0, done = 0, calls = 0;
+    int64_t begin_ns = ax_io_now_ns();
+    ax_status st = AX_OK;
+    int fd;
+
+    AX_TRY(pin(t, f, &fd));
+    for (uint32_t i = 0; i < n && st == AX_OK; calls++)
+    {
+        uint64_t at = off + done;
+        int k = 0;
+
+        for (; k < IOV_CNT && i < n; k++, i++)
+        {
+            AX_ASSERT(piece[i].dst != NULL || piece[i].len <= sizeof gap);
+            iov[k].iov_base = piece[i].dst != NULL ? piece[i].dst : gap;
+            iov[k].iov_len = piece[i].len;
+            done += piece[i].len;
+        }
+        st = read_iov(t, f, fd, at, iov, k);
+        total = done;
+    }
+    unpin(f);
+    if (st == AX_OK)
+        ax_io_count(f, total, calls, (uint64_t) (ax_io_now_ns() - begin_ns));
+    return st;
+}
+
+void ax_io_local_advise(ax_io_file *f, uint64_t off, uint64_t len)
+{
+    ax_io *io = f->io;
+
+    /* A hint: not worth opening the file again, and short enough to keep the lock. */
+    pthread_mutex_lock(&io->lock);
+    if (f->fd >= 0)
+        (void) posix_fadvise(f->fd, (off_t) off, (off_t) len, POSIX_FADV_WILLNEED);
+    pthread_mutex_unlock(&io->lock);
+}
+
+/* ---- listings -------------------------------------------------------------------------------- */
+
+/* Directories between the root of a listing and the place it is at, to notice loops of links. */
+typedef struct ancestor
+{
+    const struct ancestor *up;
+    dev_t dev;
+    ino_t ino;
+} ancestor;
+
+typedef struct listing
+{
+    ax_task *t;
+    ax_io_entry *entry; /* in t->arena, room for cap */
+    uint32_t n, cap;
+    bool recursive;
+} listing;
+
+static ax_status listing_add(listing *l, const ax_io_entry *e)
+{
+    if (l->n == l->cap)
+    {
+        uint32_t cap = l->cap == 0 ? 64 : l->cap * 2;
+        ax_io_entry *bigger;
+
+        if (cap < l->cap)
+            return ax_fail(l->t, AX_ELIMIT, "too many directory entries");
+        AX_NEW(l->t, bigger,
+               (ax_io_entry *) ax_arena_alloc(l->t->arena, (size_t) cap * sizeof *bigger));
+        if (l->n > 0)
+            memcpy(bigger, l->entry, (size_t) l->n * sizeof *bigger);
+        l->entry = bigger;
+        l->cap = cap;
+    }
+    l->entry[l->n++] = *e;
+    return AX_OK;
+}
+
+static ax_status list_dir(listing *l, int fd, const char *name, const ancestor *up, int depth);
+
+/* Open a directory below or at `at` and list it. */
+static ax_status list_at(listing *l, int at, const char *path, const char *name,
+                         const ancestor *up, int depth)
+{
+    ancestor here = {.up = up};
+    struct stat st;
+    int fd;
+
+    do
+        fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0 && depth > 0 && errno == ENOENT)
+        return AX_OK; /* removed since its parent was read */
+    if (fd < 0)
+        return ax_io_fail_os(l->t, errno, "could not open directory", name);
+    if (fstat(fd, &st) != 0)
+    {
+        int err = errno;
+
+        close(fd);
+        return ax_io_fail_os(l->t, err, "could not stat directory", name);
+    }
+    for (const ancestor *a = up; a != NULL; a = a->up)
+        if (a->dev == st.st_dev && a->ino == st.st_ino)
+        {
+            close(fd);
+            return AX_OK; /* a link back up: everything below is listed already */
+        }
+    here.dev = st.st_dev;
+    here.ino = st.st_ino;
+    return list_dir(l, fd, name, &here, depth);
+}
+
+/* One name of a directory.  Links are followed; what is neither file nor directory is left out, as
+ * are names that vanish and links that lead nowhere. */
+static ax_status list_one(listing *l, int fd, const char *dir, const char *name,
+                          const ancestor *up, int depth)
+{
+    size_t ndir = strlen(dir), nname = strlen(name);
+    ax_io_entry e;
+    struct stat st;
+    char *path;
+
+    if (fstatat(fd, name, &st, 0) != 0)
+    {
+        if (errno == ENOENT || errno == ELOOP)
+            return AX_OK;
+        return ax_io_fail_os(l->t, errno, "could not stat directory entry", dir);
+    }
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return AX_OK;
+    AX_NEW(l->t, path, (char *) ax_arena_alloc(l->t->arena, ndir + nname + 2));
+    memcpy(path, dir, ndir);
+    if (ndir > 0 && path[ndir - 1] != '/')
+        path[ndir++] = '/';
+    memcpy(path + ndir, name, nname + 1);
+    e.path = path;
+    e.size = S_ISREG(st.st_mode) ? (uint64_t) st.st_size : 0;
+    e.mtime_ns = (int64_t) st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    e.is_dir = S_ISDIR(st.st_mode);
+    AX_TRY(listing_add(l, &e));
+    return e.is_dir && l->recursive ? list_at(l, fd, name, path, up, depth + 1) : AX_OK;
+}
+
+/* Takes fd over. */
+static ax_status list_dir(listing *l, int fd, const char *name, const ancestor *up, int depth)
+{
+    ax_status st = AX_OK;
+    DIR *d;
+
+    if (depth >= LIST_DEPTH_MAX)
+    {
+        close(fd);
+        st = ax_fail(l->t, AX_ELIMIT, "directories are nested more than %d deep", LIST_DEPTH_MAX);
+        ax_note_file(l->t, name);
+        return st;
+    }
+    d = fdopendir(fd);
+    if (d == NULL)
+    {
+        int err = errno;
+
+        close(fd);
+        return ax_io_fail_os(l->t, err, "could not open directory", name);
+    }
+    while (st == AX_OK)
+    {
+        struct dirent *de;
+
+        if (ax_task_stopped(l->t))
+        {
+            st = ax_fail(l->t, AX_ESTOPPED, "query stopped");
+            break;
+        }
+        errno = 0;
+        de = readdir(d);
+        if (de == NULL)
+        {
+            if (errno != 0)
+                st = ax_io_fail_os(l->t, errno, "could not read directory", name);
+            break;
+        }
+        if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0)
+            st = list_one(l, fd, name, de->d_name, up, depth);
+    }
+    closedir(d);
+    return st;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const ax_io_entry *) a)->path, ((const ax_io_entry *) b)->path);
+}
+
+ax_status ax_io_local_list(ax_task *t, const char *uri, bool recursive, ax_io_entry **out,
+                           uint32_t *n)
+{
+    listing l = {.t = t, .recursive = recursive};
+    const char *path = ax_io_local_path(uri);
+    char *name;
+    size_t len = strlen(uri);
+
+    /* "dir//" and "dir" list the same names; "/" stays. */
+    while (len > (size_t) (path - uri) + 1 && uri[len - 1] == '/')
+        len--;
+    AX_NEW(t, name, ax_arena_strndup(t->arena, uri, len));
+    path = ax_io_local_path(name);
+    AX_TRY(list_at(&l, AT_FDCWD, path[0] != '\0' ? path : ".", name, NULL, 0));
+    if (l.n > 1)
+        qsort(l.entry, l.n, sizeof *l.entry, by_path);
+    *out = l.entry;
+    *n = l.n;
+    return AX_OK;
+}
