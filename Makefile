@@ -155,7 +155,8 @@ unit-programs: $(TEST_BIN)
 unit: unit-programs
 	@tools/test/run-unit.sh unit$(if $(filter gcc,$(VARIANT)),,-$(VARIANT)) "$(RUNNER)" $(TEST_BIN)
 
-quick: lint unit
+quick:
+	+@tools/test/check.sh lint unit
 
 lint: engine
 	@$(PYTHON) tools/lint/test_lint.py

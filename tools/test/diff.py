@@ -26,10 +26,10 @@ SHOWN = 12      # lines of each side shown for a failure
 SETTINGS = ["SET TimeZone = 'Europe/Berlin'", "SET statement_timeout = '60s'"]
 
 
-def psql(script):
+def psql(script, verbosity="sqlstate"):
     """Runs a script; (stdout, stderr). Errors do not end it."""
-    done = subprocess.run(["psql", "-XAtq", "-v", "VERBOSITY=sqlstate", "-f", "-"], input=script,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(["psql", "-XAtq", "-v", "VERBOSITY=" + verbosity, "-f", "-"],
+                          input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     return done.stdout, done.stderr
 
 
@@ -45,7 +45,7 @@ def set_up(is_self):
         else:
             script.append("CREATE FOREIGN TABLE foreign_side.%s () SERVER analytics_fdw"
                           " OPTIONS (path '%s/%s')" % (name, testdata, path))
-    out, err = psql("".join(s + ("\n" if s.startswith("\\") else ";\n") for s in script))
+    out, err = psql("".join(s + ("\n" if s.startswith("\\") else ";\n") for s in script), "terse")
     if err:
         sys.exit("diff: set-up failed\n" + out + err)
 
