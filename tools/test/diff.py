@@ -29,7 +29,8 @@ SETTINGS = ["SET TimeZone = 'Europe/Berlin'", "SET statement_timeout = '60s'"]
 def psql(script, verbosity="sqlstate"):
     """Runs a script; (stdout, stderr). Errors do not end it."""
     done = subprocess.run(["psql", "-XAtq", "-v", "VERBOSITY=" + verbosity, "-f", "-"],
-                          input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+                          input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, check=False)
     return done.stdout, done.stderr
 
 
