@@ -85,11 +85,14 @@ typedef enum ax_io_ready { AX_IO_READY, AX_IO_PENDING } ax_io_ready;
 /* Serve all requests that are not done.  READY: all are.  PENDING: some are under way; `waker` will
  * be woken (ax_job_wake) when calling again makes sense.  Requests must stay in place until then or
  * until ax_io_forget.  Near ranges of one file are merged into one read when the gap between them
- * is at most the file's merge gap.  Errors carry the file; no request is half done. */
+ * is at most the file's merge gap.  Errors carry the file; no request is half done, those that were
+ * done before keep what they got, and the rest is forgotten.  waker NULL: wait here until READY, or
+ * until the task is stopped (tools, tests, the host's thread). */
 ax_status ax_io_fetch(ax_task *t, ax_io *io, ax_io_need *need, ax_job *waker, ax_io_ready *out)
     AX_MUST_USE;
 
-/* The requests' memory goes away: drop deliveries still under way.  Always ends at once. */
+/* The requests' memory goes away: drop deliveries still under way.  Always ends at once.  Call it
+ * before the waker's group is destroyed. */
 void ax_io_forget(ax_io *io, ax_io_need *need);
 
 /* Tell what will probably be read soon, in this order; a hint. */
@@ -119,8 +122,13 @@ uint64_t ax_io_file_size(const ax_io_file *f);
 ax_status ax_io_file_check(ax_task *t, ax_io_file *f) AX_MUST_USE;
 
 /* What this module did for a query: bytes and requests, for EXPLAIN. */
-typedef struct ax_io_stats { _Atomic uint64_t bytes_read, requests, bytes_cached, wait_ns; } ax_io_stats;
-void ax_io_file_count_to(ax_io_file *f, ax_io_stats *s); /* default account of a file; may be NULL */
+typedef struct ax_io_stats
+{
+    _Atomic uint64_t bytes_read, requests, bytes_cached, wait_ns;
+} ax_io_stats;
+
+/* The account of a file; NULL ends counting, and must come before the account dies. */
+void ax_io_file_count_to(ax_io_file *f, ax_io_stats *s);
 
 /* ---- files that are not files ---------------------------------------------------------------- */
 
