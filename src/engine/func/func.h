@@ -14,7 +14,8 @@ typedef enum ax_fn
     AX_FN_CNT
 } ax_fn;
 
-enum { AX_FNF_RAISES = 1, AX_FNF_NOT_STRICT = 2, AX_FNF_CONST2 = 4 };
+enum { AX_FNF_RAISES = 1, AX_FNF_NOT_STRICT = 2, AX_FNF_CONST2 = 4,
+       AX_FNF_CONST1 = 8, AX_FNF_CONST1_RAISES = AX_FNF_CONST1 | AX_FNF_RAISES };
 
 typedef struct ax_fn_info
 {

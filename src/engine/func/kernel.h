@@ -136,18 +136,27 @@ typedef struct ax_fn_shape
 } ax_fn_shape;
 const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_shape *out);
 
+/* Can fn raise on these types?  Narrower than the flag RAISES: widening cannot.  konst as below. */
+bool ax_fn_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst);
+
 /* Bind fn to arguments that have the wanted types.  konst[i] is the value of argument i where it is
  * constant, else NULL; borrowed as long as the call lives. */
 ax_status ax_call_bind(ax_task *t, ax_arena *a, ax_fn fn, const ax_type *args,
                        const ax_value *const *konst, uint32_t nargs, ax_call **out) AX_MUST_USE;
 
-/* arg = ANY (vals); vals without nulls, of arg's type.  The result is false where none is equal. */
+/* arg = ANY (vals), or arg <> ALL (vals) when negated.  vals have arg's type and are copied; nulls
+ * among them make "not found" null.  An empty list is never equal, even to null. */
 ax_status ax_call_bind_in(ax_task *t, ax_arena *a, ax_type arg, const ax_value *vals, uint32_t n,
-                          ax_call **out) AX_MUST_USE;
+                          bool negated, ax_call **out) AX_MUST_USE;
 
 /* Run it.  Not AX_OK: a selected row without null arguments raises; see fail_row.  Nothing is
  * written to an error slot. */
 ax_status ax_call_run(const ax_call *c, ax_call_io *io) AX_MUST_USE;
+
+/* Run it on single values; strings in out are borrowed from args and from `a`.  raises: the call
+ * fails on these arguments; out means nothing then. */
+ax_status ax_call_value(ax_task *t, ax_arena *a, const ax_call *c, const ax_value *args,
+                        uint32_t nargs, ax_value *out, bool *raises) AX_MUST_USE;
 
 /* Does it cost nothing to run on rows that are not selected?  Then all n rows are defined. */
 bool ax_call_whole(const ax_call *c);

@@ -17,6 +17,11 @@
  * of several pages makes a VIEW vector.  Pages live as long as the batch: the batch pins them
  * (ax_batch_pin), operators never own them, and what must outlive the batch is copied.
  *
+ * Rows that are not selected, and rows under a null, are defined memory: their values mean nothing
+ * but may be computed with.  Dictionary ids are below dict->n in every row (0 will do), lengths of
+ * strings under a null are 0, and a FLAT string column does well to let the offset of a null row be
+ * that of the next string: searches run over the whole span of bytes as long as offsets ascend.
+ *
  * Nulls.  One byte a row, 1 = null, `null == NULL` when the vector has none.  The value under a null
  * is defined memory but means nothing.  For RUN and DICT vectors nulls are per row in the outer
  * vector (an id under a null is 0); CONST has null[0].
@@ -176,7 +181,7 @@ struct ax_vec
 };
 
 /* A dictionary: one per (file, row group, column).  `val` is a FLAT vector without nulls with n
- * values.  The caches are filled by the lane that scans the row group and die with it:
+ * values; they need not be distinct.  The caches are filled by the lane that scans the row group and die with it:
  * hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of predicates and of
  * functions of this column alone, keyed by the expression's id; slot is the group index + 1 of the
  * aggregation whose id is slot_owner. */

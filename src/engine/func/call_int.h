@@ -1,0 +1,74 @@
+/* Private to func/: what a bound call is, and the families of functions behind it. */
+#ifndef AX_CALL_INT_H
+#define AX_CALL_INT_H
+
+#include "func/kernel.h"
+
+struct in_set;
+
+struct ax_call
+{
+    /* Arguments are not all constant, their nulls are in io->null already when `strict`. */
+    ax_status (*run)(const ax_call *c, ax_call_io *io);
+    uint16_t fn;
+    uint8_t nargs;
+    bool strict;          /* a null argument makes the result null */
+    bool whole;           /* runs over all rows, selected or not */
+    bool invert;          /* NE, NOT_LIKE, NOT IN: computed as their opposite */
+    uint8_t kt, op, cast; /* ax_kt; ax_kcmp or ax_karith; ax_kcast */
+    ax_type arg;          /* of argument 0 */
+    ax_type result;
+    const ax_value *konst[3];
+    int64_t unit;         /* functions with a unit: which */
+    ax_like like;
+    const struct in_set *set;
+    bool set_null;        /* IN: the list has a null */
+};
+
+/* Kernel type of a physical type; AX_KT_CNT: none. */
+ax_kt ax_kt_of(uint8_t phys);
+
+/* Bind a family: set run and what it needs.  EUNSUPPORTED when there is no kernel. */
+ax_status ax_bind_compare(ax_task *t, ax_call *c);
+ax_status ax_bind_arith(ax_task *t, ax_call *c);
+ax_status ax_bind_cast(ax_task *t, ax_call *c);
+ax_status ax_bind_bool(ax_task *t, ax_call *c);
+ax_status ax_bind_text(ax_task *t, ax_arena *a, ax_call *c);
+ax_status ax_bind_time(ax_task *t, ax_call *c);
+
+/* date_trunc of this unit; NULL: not known. */
+bool ax_trunc_can_raise(const ax_value *unit);
+
+/* Fail at row i. */
+static inline ax_status ax_row_fail(ax_call_io *io, ax_status code, uint32_t row, const char *msg)
+{
+    io->fail_row = row;
+    io->fail_msg = msg;
+    return code;
+}
+
+static inline uint32_t ax_io_rows(const ax_call_io *io) { return io->sel ? io->nsel : io->n; }
+static inline uint32_t ax_io_row(const ax_call_io *io, uint32_t i)
+{
+    return io->sel ? io->sel[i] : i;
+}
+static inline bool ax_io_null(const ax_call_io *io, uint32_t row)
+{
+    return io->has_null && io->null[row];
+}
+
+/* A string argument as kernels see it; CONST has one row. */
+static inline ax_strs ax_strs_of(const ax_vec *v)
+{
+    if (v->kind == AX_VK_VIEW)
+        return (ax_strs){NULL, NULL, v->u.view.ptr, v->u.view.len};
+    return (ax_strs){v->u.str.base, v->u.str.off, NULL, v->u.str.len};
+}
+
+/* Row of a fixed-width argument: 0 when it is constant. */
+static inline uint32_t ax_arg_row(const ax_vec *v, uint32_t row)
+{
+    return v->kind == AX_VK_CONST ? 0 : row;
+}
+
+#endif

@@ -1,0 +1,203 @@
+/* Says which functions exist on which types, what their arguments are widened to, and what comes
+ * out.  The answer NULL means "exists"; anything else is shown to users. */
+#include "func/call_int.h"
+
+static bool is_int(uint8_t id) { return id >= AX_T_INT2 && id <= AX_T_INT8; }
+static bool is_float(uint8_t id) { return id == AX_T_FLOAT4 || id == AX_T_FLOAT8; }
+
+/* The type both sides of a comparison or sum are brought to; AX_T_NONE: there is none. */
+static ax_type_id common_type(uint8_t a, uint8_t b)
+{
+    if (a == b)
+        return (ax_type_id) a;
+    if (is_int(a) && is_int(b))
+        return (ax_type_id) (a > b ? a : b);
+    if ((is_int(a) || is_float(a)) && (is_int(b) || is_float(b)))
+        return AX_T_FLOAT8;
+    if ((is_int(a) && b == AX_T_NUMERIC) || (is_int(b) && a == AX_T_NUMERIC))
+        return AX_T_NUMERIC;
+    if ((a == AX_T_DATE && b == AX_T_TIMESTAMP) || (b == AX_T_DATE && a == AX_T_TIMESTAMP))
+        return AX_T_TIMESTAMP;
+    return AX_T_NONE;
+}
+
+static ax_fn cast_to(uint8_t from, ax_type_id to)
+{
+    if (from == to)
+        return AX_FN_NONE;
+    switch (to)
+    {
+        case AX_T_INT4: return AX_FN_TO_INT4;
+        case AX_T_INT8: return AX_FN_TO_INT8;
+        case AX_T_FLOAT8: return AX_FN_TO_FLOAT8;
+        case AX_T_NUMERIC: return AX_FN_TO_NUMERIC;
+        case AX_T_TIMESTAMP: return AX_FN_DATE_ORDER;
+        default: return AX_FN_NONE;
+    }
+}
+
+static void widen(const ax_type *args, uint32_t nargs, ax_type_id to, ax_fn_shape *out)
+{
+    for (uint32_t i = 0; i < nargs; i++)
+    {
+        out->cast[i] = (uint16_t) cast_to(args[i].id, to);
+        out->want[i] = out->cast[i] == AX_FN_NONE ? args[i] : ax_type_make(to);
+    }
+}
+
+static const char *resolve_compare(ax_fn fn, const ax_type *args, ax_fn_shape *out)
+{
+    ax_type_id common = common_type(args[0].id, args[1].id);
+    bool order = fn == AX_FN_LT || fn == AX_FN_LE || fn == AX_FN_GT || fn == AX_FN_GE;
+
+    if (common == AX_T_NONE || ax_type_make(common).phys >= AX_P_DOC)
+        return "no comparison of these types in the engine";
+    if (common == AX_T_TEXT || common == AX_T_BPCHAR)
+    {
+        if (args[0].coll == AX_COLL_NONE || args[1].coll == AX_COLL_NONE)
+            return "the collation's equality is not that of bytes";
+        if (order && (args[0].coll != AX_COLL_BYTES || args[1].coll != AX_COLL_BYTES))
+            return "the collation's order is not that of bytes";
+    }
+    widen(args, 2, common, out);
+    out->result = ax_type_make(AX_T_BOOL);
+    return NULL;
+}
+
+static const char *resolve_arith(const ax_type *args, uint32_t nargs, bool with_float,
+                                 ax_fn_shape *out)
+{
+    ax_type_id common = nargs == 1 ? (ax_type_id) args[0].id : common_type(args[0].id, args[1].id);
+
+    if (!is_int((uint8_t) common) && !(with_float && is_float((uint8_t) common)))
+        return "no arithmetic on these types in the engine";
+    widen(args, nargs, common, out);
+    out->result = ax_type_make(common);
+    return NULL;
+}
+
+static const char *resolve_cast(ax_fn fn, uint8_t from, ax_fn_shape *out)
+{
+    bool number = is_int(from) || is_float(from);
+    bool ok;
+
+    switch (fn)
+    {
+        case AX_FN_TO_NUMERIC: ok = is_int(from); break;
+        case AX_FN_TO_TIMESTAMP:
+        case AX_FN_DATE_ORDER: ok = from == AX_T_DATE; break;
+        default: ok = number; break;
+    }
+    out->result = ax_type_make((ax_type_id) ax_fn_get(fn)->result);
+    return ok ? NULL : "no such conversion in the engine";
+}
+
+static const char *resolve_text(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_shape *out)
+{
+    bool bytes_too = fn == AX_FN_OCTET_LENGTH;
+
+    for (uint32_t i = 0; i < nargs; i++)
+    {
+        if (args[i].id != AX_T_TEXT && !(bytes_too && args[i].phys == AX_P_STR))
+            return "only text is supported";
+        if (args[i].id == AX_T_TEXT && args[i].coll == AX_COLL_NONE)
+            return "the collation's equality is not that of bytes";
+    }
+    out->result = ax_type_make((ax_type_id) ax_fn_get(fn)->result);
+    return NULL;
+}
+
+static const char *exact_types(const ax_type *args, uint8_t a, uint8_t b)
+{
+    return args[0].id == a && args[1].id == b ? NULL : "no such combination of types in the engine";
+}
+
+const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_shape *out)
+{
+    const ax_fn_info *info = ax_fn_get(fn);
+
+    *out = (ax_fn_shape){0};
+    if (fn == AX_FN_NONE || nargs != info->nargs)
+        return "wrong number of arguments";
+    for (uint32_t i = 0; i < nargs; i++)
+        out->want[i] = args[i];
+    out->result = info->result == AX_T_NONE ? args[0] : ax_type_make((ax_type_id) info->result);
+    switch (fn)
+    {
+        case AX_FN_EQ:
+        case AX_FN_NE:
+        case AX_FN_LT:
+        case AX_FN_LE:
+        case AX_FN_GT:
+        case AX_FN_GE:
+        case AX_FN_DISTINCT:
+        case AX_FN_NOT_DISTINCT:
+            return resolve_compare(fn, args, out);
+        case AX_FN_IS_NULL:
+        case AX_FN_IS_NOT_NULL:
+            return NULL;
+        case AX_FN_NOT:
+        case AX_FN_IS_TRUE:
+        case AX_FN_IS_NOT_TRUE:
+        case AX_FN_IS_FALSE:
+        case AX_FN_IS_NOT_FALSE:
+            return args[0].id == AX_T_BOOL ? NULL : "argument is not boolean";
+        case AX_FN_ADD:
+        case AX_FN_SUB:
+        case AX_FN_MUL:
+        case AX_FN_NEG:
+        case AX_FN_DIV:
+            return resolve_arith(args, nargs, true, out);
+        case AX_FN_MOD:
+            return resolve_arith(args, nargs, false, out);
+        case AX_FN_EXTRACT:
+        case AX_FN_DATE_TRUNC:
+            return exact_types(args, AX_T_TEXT, AX_T_TIMESTAMP);
+        case AX_FN_LEFT:
+        case AX_FN_RIGHT:
+            return exact_types(args, AX_T_TEXT, AX_T_INT4);
+        case AX_FN_DATE_ADD:
+        case AX_FN_DATE_SUB:
+            return exact_types(args, AX_T_DATE, AX_T_INT4);
+        case AX_FN_DATE_DIFF:
+            return exact_types(args, AX_T_DATE, AX_T_DATE);
+        case AX_FN_TO_INT2:
+        case AX_FN_TO_INT4:
+        case AX_FN_TO_INT8:
+        case AX_FN_TO_FLOAT4:
+        case AX_FN_TO_FLOAT8:
+        case AX_FN_TO_NUMERIC:
+        case AX_FN_TO_TIMESTAMP:
+        case AX_FN_DATE_ORDER:
+            return resolve_cast(fn, args[0].id, out);
+        case AX_FN_LIKE:
+        case AX_FN_NOT_LIKE:
+        case AX_FN_LENGTH:
+        case AX_FN_OCTET_LENGTH:
+        case AX_FN_STRPOS:
+            return resolve_text(fn, args, nargs, out);
+        default:
+            return "not in the engine";
+    }
+}
+
+bool ax_fn_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst)
+{
+    if (!(ax_fn_get(fn)->flags & AX_FNF_RAISES))
+        return false;
+    switch (fn)
+    {
+        case AX_FN_NEG:
+            return !is_float(args[0].id);
+        case AX_FN_TO_INT4:
+            return args[0].id != AX_T_INT2;
+        case AX_FN_TO_INT8:
+            return !is_int(args[0].id);
+        case AX_FN_TO_FLOAT4:
+            return args[0].id == AX_T_FLOAT8;
+        case AX_FN_DATE_TRUNC:
+            return ax_trunc_can_raise(konst != NULL ? konst[0] : NULL);
+        default:
+            return true;
+    }
+}
