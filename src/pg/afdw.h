@@ -1,0 +1,298 @@
+/*-------------------------------------------------------------------------
+ *
+ * afdw.h
+ *		What the files of the glue share.
+ *
+ * The glue translates what PostgreSQL planned into a plan of the engine and
+ * rows and errors back.  It reaches the engine through ax.h only.
+ *
+ *	 option.c	 options and the validator		 source.c	 tables and their files
+ *	 shippable.c functions the engine has		 translate.c Expr to ax_expr
+ *	 desc.c		 what one scan computes, as nodes and as an ax_plan
+ *	 path.c		 planning callbacks				 scan.c		 execution callbacks
+ *	 query.c	 running queries: latch loop, clean-up
+ *	 slot.c		 values: batch to Datum and Datum to ax_value
+ *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
+ *
+ * Only the backend's own thread runs code of these files, with one exception:
+ * the wake-up callback in query.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef AFDW_H
+#define AFDW_H
+
+#include "postgres.h"
+
+#include "access/attnum.h"
+#include "foreign/fdwapi.h"
+#include "nodes/pathnodes.h"
+#include "nodes/pg_list.h"
+#include "utils/guc.h"
+#include "utils/relcache.h"
+#include "utils/timestamp.h"
+
+#include "ax.h"
+
+#include "compat.h"
+
+/* ---- guc.c ------------------------------------------------------------ */
+
+typedef enum AfdwRequirePushdown
+{
+	AFDW_REQUIRE_OFF,
+	AFDW_REQUIRE_WARN,
+	AFDW_REQUIRE_ERROR
+} AfdwRequirePushdown;
+
+#define AFDW_BOOL(name, dflt, text) extern bool afdw_##name;
+#define AFDW_INT(name, dflt, lo, hi, flags, text) extern int afdw_##name;
+#define AFDW_ENUM(name, type, dflt, options, text) extern int afdw_##name;
+#include "gucs.def"
+#undef AFDW_BOOL
+#undef AFDW_INT
+#undef AFDW_ENUM
+
+extern void afdw_guc_init(void);
+extern int64 afdw_memory_limit_bytes(int64 table_limit);
+extern uint32 afdw_allowed(void);
+
+/* ---- error.c ---------------------------------------------------------- */
+
+/* Raise an error of the engine.  Copies it first, so that it may be in memory that goes away. */
+extern void afdw_ereport(const ax_error *err) pg_attribute_noreturn();
+extern char *afdw_error_text(const ax_error *err);
+
+/* ---- option.c --------------------------------------------------------- */
+
+typedef struct AfdwOptions
+{
+	List	   *paths;			/* of char * */
+	const char *format;			/* "auto" or a name the engine knows */
+	ax_match_by match_by;
+	bool		case_insensitive;
+	bool		allow_missing_columns;
+	int			max_threads;	/* 0: as the setting says */
+	int64		memory_limit;	/* bytes, 0: as the setting says */
+} AfdwOptions;
+
+typedef struct AfdwColumnOptions
+{
+	const char *column_name;	/* NULL: the column's own name */
+	int32		field_id;		/* -1: none */
+	ax_epoch	epoch_unit;
+	ax_binary_as binary_as;
+} AfdwColumnOptions;
+
+extern void afdw_options_table(Oid relid, AfdwOptions *opts);
+extern void afdw_options_list(List *options, AfdwOptions *opts);
+extern void afdw_options_column(Oid relid, AttrNumber attnum, AfdwColumnOptions *opts);
+extern List *afdw_option_paths(const char *value);
+extern void afdw_check_read_server_files(void);
+extern bool afdw_option_exists(const char *name, Oid catalog);
+
+/* ---- source.c --------------------------------------------------------- */
+
+/* A column of a foreign table as the engine sees it. */
+typedef struct AfdwColumn
+{
+	AttrNumber	attnum;
+	Oid			typid;			/* declared type */
+	int32		typmod;
+	Oid			collation;
+	ax_type		type;			/* what the engine delivers */
+	bool		pushable;		/* has the meaning of the declared type in expressions */
+	const char *obstacle;		/* why not, when !pushable */
+} AfdwColumn;
+
+/*
+ * A foreign table whose definition was read and whose files were opened.
+ * References are counted; all memory is in a context of its own.
+ */
+typedef struct AfdwTable
+{
+	MemoryContext cxt;
+	int			refs;
+	bool		valid;			/* definition not changed since */
+	Oid			relid;
+	AfdwOptions opts;
+	AfdwColumn *col;			/* [ncols] in the engine's numbering */
+	int			ncols;
+	int			natts;
+	int		   *ord;			/* [natts + 1] attribute number to column, -1: dropped */
+	ax_source  *source;
+	TimestampTz statement;		/* start of the statement that opened the files */
+	const void *owner;			/* planner run or executor state that listed the files */
+	bool		handoff;		/* planned, not executed yet */
+	int			users;			/* scans that run */
+} AfdwTable;
+
+/*
+ * The table with its files opened, referenced until CurrentMemoryContext is
+ * reset.  Scans of one statement share one listing: owner is the planner run
+ * (PlannerGlobal) or the executor's state.
+ */
+extern AfdwTable *afdw_table_open(Oid relid, const void *owner, bool executing);
+extern void afdw_table_done(AfdwTable *table);	/* a scan ended */
+extern void afdw_source_init(void);
+
+/* ---- slot.c ----------------------------------------------------------- */
+
+extern bool afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **obstacle);
+extern bool afdw_value(Datum datum, bool isnull, Oid typid, ax_type type, ax_value *out);
+
+typedef struct AfdwOut AfdwOut; /* how the columns of one scan become Datums */
+
+extern AfdwOut *afdw_out_create(List *exprs, const uint32 *batchcol, const ax_type *types);
+extern void afdw_out_batch(AfdwOut *out, const ax_batch *batch);
+extern void afdw_out_row(AfdwOut *out, int row, Datum *values, bool *isnull, const AttrNumber *target);
+extern void afdw_out_end(AfdwOut *out);
+
+/* ---- shippable.c ------------------------------------------------------ */
+
+extern ax_fn afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg, const char **reason);
+extern ax_agg_id afdw_shippable_aggregate(Oid aggfnoid, Oid inputcollid, const char **reason);
+extern bool afdw_shippable_order(Oid typid, Oid opfamily, Oid collation, const char **reason);
+extern bool afdw_shippable_equality(Oid typid, Oid collation, const char **reason);
+extern bool afdw_is_constant(Node *node);
+
+/* ---- desc.c, translate.c ---------------------------------------------- */
+
+/* One sort key, as a node list in AfdwDesc.sort: (expression, descending, nulls first). */
+#define afdw_sort_expr(key)			((Expr *) linitial(key))
+#define afdw_sort_desc(key)			(intVal(lsecond(key)) != 0)
+#define afdw_sort_nulls_first(key)	(intVal(lthird(key)) != 0)
+
+/*
+ * What one scan computes.  Everything is a node that can be copied and
+ * printed, so that it can travel in a plan; Vars have the number that the
+ * relation had in its planner run.
+ */
+typedef struct AfdwDesc
+{
+	Index		varno;
+	List	   *output;			/* of Expr: the columns of the result */
+	List	   *quals;			/* of Expr: conditions on rows of the table */
+	bool		grouped;		/* keys and aggs apply; no keys: one row */
+	List	   *keys;			/* of Expr */
+	List	   *aggs;			/* of Aggref */
+	List	   *having;			/* of Expr over keys and aggs */
+	List	   *distinct;		/* of Expr over keys and aggs */
+	List	   *sort;			/* of sort keys */
+	bool		limited;
+	Node	   *limit;			/* bigint or NULL */
+	Node	   *offset;
+	List	   *params;			/* of Expr: constants that are known when the query starts */
+	List	   *skipped;		/* of (what, reason): Expr or String, String */
+} AfdwDesc;
+
+/* A description turned into a plan of the engine. */
+typedef struct AfdwBuilt
+{
+	ax_plan    *plan;			/* destroyed with the memory context it was built in */
+	uint32	   *outcol;			/* [noutput] column of the plan's root */
+	ax_type    *outtype;		/* [noutput] */
+	int			noutput;
+	int			ncolumns;		/* columns of the table that are read */
+	int			limit_param,	/* index in params, -1: none */
+				offset_param;
+} AfdwBuilt;
+
+extern AfdwDesc *afdw_desc_copy(const AfdwDesc *desc);
+extern List *afdw_desc_save(const AfdwDesc *desc);
+extern AfdwDesc *afdw_desc_load(List *list);
+extern Bitmapset *afdw_desc_attrs(const AfdwDesc *desc);
+
+/* Builds the plan; false: *reason says what the engine does not do.  Adds to desc->params unless frozen. */
+extern bool afdw_desc_build(AfdwDesc *desc, AfdwTable *table, bool frozen, AfdwBuilt *built,
+							const char **reason);
+
+typedef struct AfdwTranslate
+{
+	AfdwTable  *table;
+	ax_plan    *plan;
+	const int  *attcol;			/* [natts + 1] attribute to input column, -1; NULL: env counts */
+	List	   *env;			/* of Expr: input columns above a grouping */
+	const ax_type *envtype;
+	AfdwDesc   *desc;			/* for params */
+	bool		frozen;			/* no new params */
+	ax_expr    *case_arg;		/* meaning of CaseTestExpr */
+	const char *reason;			/* after a failure */
+} AfdwTranslate;
+
+extern ax_expr *afdw_translate(AfdwTranslate *ctx, Expr *expr);
+extern bool afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *call);
+extern ax_plan *afdw_plan_create(void); /* until CurrentMemoryContext is reset */
+
+/* ---- path.c ----------------------------------------------------------- */
+
+/* fdw_private of the RelOptInfos that we plan. */
+typedef struct AfdwRel
+{
+	AfdwTable  *table;
+	AfdwDesc   *desc;
+	List	   *remote;			/* base relations: RestrictInfos in the engine */
+	List	   *local;			/* RestrictInfos or, above, clauses that stay in PostgreSQL */
+	RelOptInfo *base;
+	double		rows;			/* result */
+	double		groups;			/* rows before a limit */
+	Cost		startup,
+				total;
+} AfdwRel;
+
+extern void afdw_get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+extern void afdw_get_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+extern ForeignScan *afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path,
+								  List *tlist, List *scan_clauses, Plan *outer_plan);
+extern void afdw_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+								 RelOptInfo *output_rel, void *extra);
+
+/* ---- query.c ---------------------------------------------------------- */
+
+typedef struct AfdwQuery AfdwQuery;
+
+extern ax_engine *afdw_engine(void);
+extern bool afdw_engine_gone(void);
+extern void afdw_query_init(void);
+extern AfdwQuery *afdw_query_open(ax_source *source, const AfdwOptions *opts);
+extern AfdwQuery *afdw_query_start(const ax_plan *plan, const AfdwOptions *opts,
+								   const ax_params *params, MemoryContext cxt);
+extern void afdw_query_rebind(AfdwQuery *query, const ax_params *params);
+extern ax_batch *afdw_query_next(AfdwQuery *query);
+extern ax_query *afdw_query_handle(AfdwQuery *query);
+extern void afdw_query_end(AfdwQuery *query);
+
+/* ---- scan.c ----------------------------------------------------------- */
+
+/* State of one foreign scan; lives in the executor's query context. */
+typedef struct AfdwScan
+{
+	AfdwDesc   *desc;
+	Oid			relid;
+	AfdwTable  *table;			/* NULL until the first row is wanted */
+	AfdwBuilt	built;
+	List	   *param_states;	/* of ExprState */
+	AfdwQuery  *query;
+	AfdwOut    *out;
+	AttrNumber *target;			/* [noutput] position in the slot, from 0 */
+	ax_batch   *batch;
+	int			nrows,
+				row;
+	bool		done;
+} AfdwScan;
+
+extern void afdw_begin(ForeignScanState *node, int eflags);
+extern TupleTableSlot *afdw_iterate(ForeignScanState *node);
+extern void afdw_rescan(ForeignScanState *node);
+extern void afdw_end(ForeignScanState *node);
+extern void afdw_scan_prepare(ForeignScanState *node);
+extern void afdw_scan_start(ForeignScanState *node);
+
+/* ---- explain.c, import.c ---------------------------------------------- */
+
+extern void afdw_explain(ForeignScanState *node, ExplainState *es);
+extern List *afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid);
+
+extern bool afdw_is_our_routine(const FdwRoutine *routine);
+
+#endif							/* AFDW_H */

@@ -1,0 +1,96 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *		Differences between the supported server versions, 14 to 18.
+ *
+ * Every other file of the glue is written against one spelling; what a
+ * version spells otherwise is translated here and nowhere else.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef AFDW_COMPAT_H
+#define AFDW_COMPAT_H
+
+#include "postgres.h"
+
+#include "catalog/pg_collation.h"
+#include "commands/explain.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/pathnode.h"
+#include "utils/guc.h"
+#include "utils/pg_locale.h"
+
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+/* Paths: new arguments in 17 (fdw_restrictinfo) and 18 (disabled_nodes). */
+#if PG_VERSION_NUM >= 180000
+#define afdw_foreignscan_path(root, rel, tgt, rows, sc, tc, pk, ro, op, priv) \
+	create_foreignscan_path(root, rel, tgt, rows, 0, sc, tc, pk, ro, op, NIL, priv)
+#define afdw_foreign_upper_path(root, rel, tgt, rows, sc, tc, pk, op, priv) \
+	create_foreign_upper_path(root, rel, tgt, rows, 0, sc, tc, pk, op, NIL, priv)
+#elif PG_VERSION_NUM >= 170000
+#define afdw_foreignscan_path(root, rel, tgt, rows, sc, tc, pk, ro, op, priv) \
+	create_foreignscan_path(root, rel, tgt, rows, sc, tc, pk, ro, op, NIL, priv)
+#define afdw_foreign_upper_path(root, rel, tgt, rows, sc, tc, pk, op, priv) \
+	create_foreign_upper_path(root, rel, tgt, rows, sc, tc, pk, op, NIL, priv)
+#else
+#define afdw_foreignscan_path(root, rel, tgt, rows, sc, tc, pk, ro, op, priv) \
+	create_foreignscan_path(root, rel, tgt, rows, sc, tc, pk, ro, op, priv)
+#define afdw_foreign_upper_path(root, rel, tgt, rows, sc, tc, pk, op, priv) \
+	create_foreign_upper_path(root, rel, tgt, rows, sc, tc, pk, op, priv)
+#endif
+
+/* Group clause without redundant keys, and whether a pathkey descends. */
+#if PG_VERSION_NUM >= 160000
+#define afdw_group_clause(root) ((root)->processed_groupClause)
+#define afdw_distinct_clause(root) ((root)->processed_distinctClause)
+#else
+#define afdw_group_clause(root) ((root)->parse->groupClause)
+#define afdw_distinct_clause(root) ((root)->parse->distinctClause)
+#endif
+#if PG_VERSION_NUM >= 180000
+#define afdw_pathkey_desc(pk) ((pk)->pk_cmptype == COMPARE_GT)
+#else
+#define afdw_pathkey_desc(pk) ((pk)->pk_strategy == BTGreaterStrategyNumber)
+#endif
+
+/* Relations below a foreign scan. */
+#if PG_VERSION_NUM >= 160000
+#define afdw_scan_relids(fs) ((fs)->fs_base_relids)
+#else
+#define afdw_scan_relids(fs) ((fs)->fs_relids)
+#endif
+
+/* Does the collation order text by its bytes? */
+static inline bool
+afdw_collation_is_c(Oid collation)
+{
+#if PG_VERSION_NUM >= 180000
+	return pg_newlocale_from_collation(collation)->collate_is_c;
+#else
+	return lc_collate_is_c(collation);
+#endif
+}
+
+static inline void
+afdw_reserve_guc_prefix(const char *prefix)
+{
+#if PG_VERSION_NUM >= 150000
+	MarkGUCPrefixReserved(prefix);
+#else
+	EmitWarningsOnPlaceholders(prefix);
+#endif
+}
+
+#if PG_VERSION_NUM >= 150000
+#define afdw_analyze_and_rewrite(raw, sql) \
+	pg_analyze_and_rewrite_fixedparams(raw, sql, NULL, 0, NULL)
+#else
+#define afdw_analyze_and_rewrite(raw, sql) \
+	pg_analyze_and_rewrite(raw, sql, NULL, 0, NULL)
+#endif
+
+#endif							/* AFDW_COMPAT_H */

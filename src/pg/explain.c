@@ -1,0 +1,399 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.c
+ *		EXPLAIN of foreign scans, and explain_pipeline().
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "tcop/tcopprot.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
+
+#include "afdw.h"
+
+PG_FUNCTION_INFO_V1(analytics_fdw_explain_pipeline);
+
+/* ---- printing of expressions ------------------------------------------------ */
+
+typedef struct Deparse
+{
+	List	   *context;
+	int			varno;			/* of the description */
+	int			rti;			/* of the relation in the finished plan */
+} Deparse;
+
+static char *
+deparse(Deparse *d, Node *node)
+{
+	node = copyObject(node);
+	if (d->varno != d->rti)
+		ChangeVarNodes(node, d->varno, d->rti, 0);
+	return deparse_expression(node, d->context, false, false);
+}
+
+static void
+deparse_init(Deparse *d, ForeignScanState *node, AfdwDesc *desc, List *ancestors, ExplainState *es)
+{
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+
+	d->varno = (int) desc->varno;
+	d->rti = plan->scan.scanrelid > 0 ? (int) plan->scan.scanrelid :
+		bms_next_member(afdw_scan_relids(plan), -1);
+	d->context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, ancestors);
+}
+
+static char *
+and_list(Deparse *d, List *exprs)
+{
+	return deparse(d, list_length(exprs) == 1 ? linitial(exprs) :
+				   (Node *) makeBoolExpr(AND_EXPR, exprs, -1));
+}
+
+static List *
+each(Deparse *d, List *exprs)
+{
+	List	   *out = NIL;
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+		out = lappend(out, deparse(d, lfirst(lc)));
+	return out;
+}
+
+/* ---- counters ------------------------------------------------------------------ */
+
+static const char *const pruned_words[AX_PRUNED_CNT] = {
+	[AX_PRUNED_NOT] = NULL,
+	[AX_PRUNED_PARTITION] = "partition",
+	[AX_PRUNED_MINMAX] = "min/max",
+	[AX_PRUNED_BLOOM] = "bloom",
+	[AX_PRUNED_DICTIONARY] = "dictionary",
+	[AX_PRUNED_PAGE_INDEX] = "page index",
+	[AX_PRUNED_PRIMARY_KEY] = "primary key",
+	[AX_PRUNED_SKIP_INDEX] = "skip index",
+	[AX_PRUNED_LIMIT] = "limit",
+};
+
+/* "12 of 226 (min/max 200, bloom 14 removed)", or one number a fact outside of text. */
+static void
+pruned(const char *label, uint64 total, const uint64_t *by, ExplainState *es)
+{
+	uint64		removed = 0;
+	StringInfoData why;
+
+	initStringInfo(&why);
+	for (int i = 1; i < AX_PRUNED_CNT; i++)
+	{
+		if (by[i] == 0)
+			continue;
+		appendStringInfo(&why, "%s%s " UINT64_FORMAT, why.len ? ", " : "", pruned_words[i],
+						 (uint64) by[i]);
+		removed += by[i];
+	}
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		StringInfoData line;
+
+		initStringInfo(&line);
+		appendStringInfo(&line, UINT64_FORMAT " of " UINT64_FORMAT, total - removed, total);
+		if (removed)
+			appendStringInfo(&line, " (%s removed)", why.data);
+		ExplainPropertyText(label, line.data, es);
+	}
+	else
+	{
+		ExplainPropertyInteger(label, NULL, (int64) (total - removed), es);
+		ExplainPropertyInteger(psprintf("%s Total", label), NULL, (int64) total, es);
+		for (int i = 1; i < AX_PRUNED_CNT; i++)
+			if (by[i])
+				ExplainPropertyInteger(psprintf("%s Removed by %s", label, pruned_words[i]), NULL,
+									   (int64) by[i], es);
+	}
+}
+
+static char *
+unit_label(const char *unit)
+{
+	char	   *label;
+	bool		start = true;
+
+	if (unit == NULL || unit[0] == '\0')
+		unit = "split";
+	label = psprintf("%ss", unit);
+	for (char *p = label; *p; p++)
+	{
+		if (start)
+			*p = pg_toupper((unsigned char) *p);
+		start = *p == ' ';
+	}
+	return label;
+}
+
+static void
+explain_profile(AfdwScan *scan, ExplainState *es)
+{
+	ax_query   *q = scan->query ? afdw_query_handle(scan->query) : NULL;
+	ax_profile	p;
+	bool		machine = es->timing || es->summary || es->costs;
+
+	if (q == NULL)
+		return;					/* never executed */
+	memset(&p, 0, sizeof(p));
+	ax_query_profile(q, &p);
+	pruned("Files", p.files, p.files_pruned, es);
+	pruned(unit_label(p.split_unit), p.splits, p.splits_pruned, es);
+	if (p.from_metadata)
+		ExplainPropertyBool("From Metadata", true, es);
+	ExplainPropertyInteger("Rows Read", NULL, (int64) p.scan.rows_read, es);
+	if (p.scan.rows_after_filter != p.scan.rows_read)
+		ExplainPropertyInteger("Rows After Filter", NULL, (int64) p.scan.rows_after_filter, es);
+	if (p.scan.pages_skipped)
+	{
+		if (es->format == EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyText("Pages",
+								psprintf(UINT64_FORMAT " of " UINT64_FORMAT, (uint64) p.scan.pages,
+										 (uint64) (p.scan.pages + p.scan.pages_skipped)), es);
+		else
+		{
+			ExplainPropertyInteger("Pages", NULL, (int64) p.scan.pages, es);
+			ExplainPropertyInteger("Pages Skipped", NULL, (int64) p.scan.pages_skipped, es);
+		}
+	}
+	if (!machine)
+		return;
+	ExplainPropertyInteger("Bytes Read", "kB", (int64) (p.bytes_read + 1023) / 1024, es);
+	ExplainPropertyInteger("Threads", NULL, p.threads_granted, es);
+	ExplainPropertyInteger("Peak Memory", "kB", (p.memory_peak_bytes + 1023) / 1024, es);
+	if (p.spilled_bytes)
+		ExplainPropertyInteger("Spilled", "kB", (int64) (p.spilled_bytes + 1023) / 1024, es);
+	if (es->verbose && es->timing)
+	{
+		ExplainPropertyFloat("Engine Time", "ms", (double) p.elapsed_ns / 1e6, 3, es);
+		ExplainPropertyFloat("Processor Time", "ms", (double) p.cpu_ns / 1e6, 3, es);
+		ExplainPropertyFloat("Read Time", "ms", (double) p.scan.read_ns / 1e6, 3, es);
+		ExplainPropertyFloat("Decode Time", "ms", (double) p.scan.decode_ns / 1e6, 3, es);
+		ExplainPropertyFloat("Filter Time", "ms", (double) p.scan.filter_ns / 1e6, 3, es);
+		ExplainPropertyFloat("Aggregate Time", "ms", (double) p.aggregate_ns / 1e6, 3, es);
+		ExplainPropertyFloat("Sort Time", "ms", (double) p.sort_ns / 1e6, 3, es);
+	}
+}
+
+/* ---- EXPLAIN ---------------------------------------------------------------------- */
+
+static void
+explain_relations(Deparse *d, AfdwDesc *desc, Oid relid, ExplainState *es)
+{
+	char	   *name = (char *) quote_identifier(get_rel_name(relid));
+	RangeTblEntry *rte = rt_fetch(d->rti, es->rtable);
+
+	if (es->verbose)
+		name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+										  get_rel_name(relid));
+	if (rte->eref && strcmp(rte->eref->aliasname, get_rel_name(relid)) != 0)
+		name = psprintf("%s %s", name, quote_identifier(rte->eref->aliasname));
+	if (desc->grouped)
+		name = psprintf("Aggregate on (%s)", name);
+	if (desc->distinct)
+		name = psprintf("Distinct on (%s)", name);
+	ExplainPropertyText("Relations", name, es);
+}
+
+static void
+explain_sort(Deparse *d, AfdwDesc *desc, ExplainState *es)
+{
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	foreach(lc, desc->sort)
+	{
+		List	   *key = lfirst(lc);
+		bool		desc_order = afdw_sort_desc(key);
+		char	   *text = deparse(d, (Node *) afdw_sort_expr(key));
+
+		if (desc_order)
+			text = psprintf("%s DESC", text);
+		if (afdw_sort_nulls_first(key) != desc_order)
+			text = psprintf("%s NULLS %s", text, desc_order ? "LAST" : "FIRST");
+		keys = lappend(keys, text);
+	}
+	ExplainPropertyList("Sort Key", keys, es);
+}
+
+static void
+explain_skipped(Deparse *d, AfdwDesc *desc, ExplainState *es)
+{
+	ListCell   *lc;
+	List	   *items = NIL;
+
+	foreach(lc, desc->skipped)
+	{
+		List	   *item = lfirst(lc);
+		Node	   *what = linitial(item);
+		char	   *text = IsA(what, String) ? strVal(what) : deparse(d, what);
+
+		text = psprintf("%s (%s)", text, strVal(lsecond(item)));
+		if (es->format == EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyText("Not Pushed Down", text, es);
+		else
+			items = lappend(items, text);
+	}
+	if (items != NIL)
+		ExplainPropertyList("Not Pushed Down", items, es);
+}
+
+/* How many of the table's columns are read. */
+static void
+explain_columns(AfdwDesc *desc, Oid relid, ExplainState *es)
+{
+	int			n = bms_num_members(afdw_desc_attrs(desc));
+	int			total = 0;
+	Relation	rel = table_open(relid, AccessShareLock);
+
+	for (int i = 0; i < RelationGetDescr(rel)->natts; i++)
+		if (!TupleDescAttr(RelationGetDescr(rel), i)->attisdropped)
+			total++;
+	table_close(rel, AccessShareLock);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyText("Columns", psprintf("%d of %d", n, total), es);
+	else
+	{
+		ExplainPropertyInteger("Columns", NULL, n, es);
+		ExplainPropertyInteger("Columns Total", NULL, total, es);
+	}
+}
+
+void
+afdw_explain(ForeignScanState *node, ExplainState *es)
+{
+	AfdwScan   *scan = node->fdw_state;
+	AfdwDesc   *desc = scan->desc;
+	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
+	Deparse		d;
+	AfdwOptions opts;
+
+	deparse_init(&d, node, desc, NIL, es);
+	if (plan->scan.scanrelid == 0)
+		explain_relations(&d, desc, scan->relid, es);
+
+	/* The format of the files is known once they are open; else what was declared. */
+	if (scan->table)
+		ExplainPropertyText("Format", ax_source_format(scan->table->source), es);
+	else
+	{
+		afdw_options_table(scan->relid, &opts);
+		ExplainPropertyText("Format", opts.format, es);
+	}
+	if (desc->quals)
+		ExplainPropertyText("Pushed Filter", and_list(&d, desc->quals), es);
+	if (desc->grouped && desc->keys)
+		ExplainPropertyList("Group Key", each(&d, desc->keys), es);
+	if (desc->having)
+		ExplainPropertyText("Pushed Having", and_list(&d, desc->having), es);
+	if (desc->distinct)
+		ExplainPropertyList("Distinct Key", each(&d, desc->distinct), es);
+	if (desc->sort)
+		explain_sort(&d, desc, es);
+	if (desc->limit)
+		ExplainPropertyText("Limit", deparse(&d, desc->limit), es);
+	if (desc->offset)
+		ExplainPropertyText("Offset", deparse(&d, desc->offset), es);
+	if (afdw_explain_not_pushed)
+		explain_skipped(&d, desc, es);
+	explain_columns(desc, scan->relid, es);
+	if (es->analyze)
+		explain_profile(scan, es);
+}
+
+/* ---- explain_pipeline() ---------------------------------------------------------------- */
+
+typedef struct Pipeline
+{
+	StringInfoData text;
+	bool		dot;
+	int			scans;
+} Pipeline;
+
+static bool
+pipeline_walker(PlanState *ps, Pipeline *out)
+{
+	if (IsA(ps, ForeignScanState) && afdw_is_our_routine(((ForeignScanState *) ps)->fdwroutine))
+	{
+		ForeignScanState *node = (ForeignScanState *) ps;
+		AfdwScan   *scan = node->fdw_state;
+		const char *text = NULL;
+		ax_query   *q;
+
+		/* Prepared but never asked for a row: no thread starts. */
+		afdw_scan_start(node);
+		q = afdw_query_handle(scan->query);
+		text = ax_query_pipeline(q, scan->built.plan->arena, out->dot);
+		if (text == NULL)
+			text = ax_plan_print(scan->built.plan, scan->built.plan->arena, out->dot);
+		if (text == NULL)
+			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+		if (out->scans++)
+			appendStringInfoChar(&out->text, '\n');
+		appendStringInfoString(&out->text, text);
+	}
+	return planstate_tree_walker(ps, pipeline_walker, (void *) out);
+}
+
+Datum
+analytics_fdw_explain_pipeline(PG_FUNCTION_ARGS)
+{
+	char	   *sql = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char	   *format = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	List	   *raw,
+			   *queries;
+	PlannedStmt *planned;
+	QueryDesc  *qd;
+	Pipeline	out;
+
+	memset(&out, 0, sizeof(out));
+	initStringInfo(&out.text);
+	if (strcmp(format, "dot") == 0)
+		out.dot = true;
+	else if (strcmp(format, "text") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid format: \"%s\"", format),
+				 errhint("Valid formats are: text, dot")));
+
+	raw = pg_parse_query(sql);
+	if (list_length(raw) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("exactly one statement is expected")));
+	queries = afdw_analyze_and_rewrite(linitial_node(RawStmt, raw), sql);
+	if (list_length(queries) != 1 || linitial_node(Query, queries)->commandType != CMD_SELECT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("only SELECT has a pipeline")));
+	planned = pg_plan_query(linitial_node(Query, queries), sql, CURSOR_OPT_PARALLEL_OK, NULL);
+
+	qd = CreateQueryDesc(planned, sql, GetActiveSnapshot(), InvalidSnapshot, None_Receiver, NULL,
+						 NULL, 0);
+	ExecutorStart(qd, EXEC_FLAG_EXPLAIN_ONLY);
+	(void) pipeline_walker(qd->planstate, &out);
+	ExecutorEnd(qd);
+	FreeQueryDesc(qd);
+	if (out.scans == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(out.text.data));
+}

@@ -1,0 +1,112 @@
+/*-------------------------------------------------------------------------
+ *
+ * guc.c
+ *		Settings of the extension, from gucs.def.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "afdw.h"
+
+static const struct config_enum_entry afdw_require_options[] = {
+	{"off", AFDW_REQUIRE_OFF, false},
+	{"warn", AFDW_REQUIRE_WARN, false},
+	{"error", AFDW_REQUIRE_ERROR, false},
+	{NULL, 0, false}
+};
+
+#define AFDW_BOOL(name, dflt, text) bool afdw_##name = dflt;
+#define AFDW_INT(name, dflt, lo, hi, flags, text) int afdw_##name = dflt;
+#define AFDW_ENUM(name, type, dflt, options, text) int afdw_##name = dflt;
+#include "gucs.def"
+#undef AFDW_BOOL
+#undef AFDW_INT
+#undef AFDW_ENUM
+
+void
+afdw_guc_init(void)
+{
+#define AFDW_BOOL(name, dflt, text) \
+	DefineCustomBoolVariable("analytics_fdw." #name, text, NULL, &afdw_##name, dflt, \
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+#define AFDW_INT(name, dflt, lo, hi, flags, text) \
+	DefineCustomIntVariable("analytics_fdw." #name, text, NULL, &afdw_##name, dflt, lo, hi, \
+							PGC_USERSET, flags, NULL, NULL, NULL);
+#define AFDW_ENUM(name, type, dflt, options, text) \
+	DefineCustomEnumVariable("analytics_fdw." #name, text, NULL, &afdw_##name, dflt, options, \
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+#include "gucs.def"
+#undef AFDW_BOOL
+#undef AFDW_INT
+#undef AFDW_ENUM
+
+	afdw_reserve_guc_prefix("analytics_fdw");
+}
+
+/* Memory that this process may use at all: of the control group or of the machine. */
+static int64
+machine_memory_bytes(void)
+{
+	int64		bytes = (int64) sysconf(_SC_PHYS_PAGES) * (int64) sysconf(_SC_PAGESIZE);
+	static const char *const files[] = {
+		"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"
+	};
+
+	for (int i = 0; i < (int) lengthof(files); i++)
+	{
+		FILE	   *f = fopen(files[i], "r");
+		long long	limit;
+
+		if (f == NULL)
+			continue;
+		if (fscanf(f, "%lld", &limit) == 1 && limit > 0 && (bytes <= 0 || limit < bytes))
+			bytes = limit;
+		fclose(f);
+	}
+	return bytes;
+}
+
+/* The limit of one query: the setting, bounded by the table's own. */
+int64
+afdw_memory_limit_bytes(int64 table_limit)
+{
+	static int64 automatic = 0;
+	int64		limit = (int64) afdw_memory_limit * 1024;
+
+	if (limit == 0)
+	{
+		if (automatic == 0)
+		{
+			int64		quarter = machine_memory_bytes() / 4;
+
+			automatic = INT64CONST(1) << 30;
+			if (quarter > 0 && quarter < automatic)
+				automatic = quarter;
+		}
+		limit = automatic;
+	}
+	if (table_limit > 0 && table_limit < limit)
+		limit = table_limit;
+	return limit;
+}
+
+/* Optimisations that the settings permit, as the engine's bits. */
+uint32
+afdw_allowed(void)
+{
+	uint32		allow = AX_ALLOW_ALL;
+
+	if (!afdw_enable_row_group_pruning)
+		allow &= ~(uint32) (AX_ALLOW_MINMAX | AX_ALLOW_BLOOM | AX_ALLOW_DICTIONARY |
+							AX_ALLOW_PAGE_INDEX | AX_ALLOW_PRIMARY_KEY | AX_ALLOW_SKIP_INDEX |
+							AX_ALLOW_METADATA_AGG | AX_ALLOW_LIVE);
+	if (!afdw_enable_prewhere)
+		allow &= ~(uint32) AX_ALLOW_PREWHERE;
+	if (!afdw_enable_lazy_materialization)
+		allow &= ~(uint32) AX_ALLOW_LAZY;
+	return allow;
+}

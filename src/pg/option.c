@@ -1,0 +1,403 @@
+/*-------------------------------------------------------------------------
+ *
+ * option.c
+ *		Options of servers, foreign tables and columns, from options.def.
+ *
+ * The validator looks at names, values and rights; it never touches a file,
+ * so that definitions can be restored on machines without the data.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/reloptions.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_foreign_data_wrapper.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_foreign_table.h"
+#include "catalog/pg_type.h"
+#include "catalog/pg_user_mapping.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/varlena.h"
+
+#include "afdw.h"
+
+#define AFDW_S 1
+#define AFDW_T 2
+#define AFDW_C 4
+
+typedef enum AfdwOptKind
+{
+	OPT_PATH, OPT_FORMAT, OPT_MATCH_BY, OPT_BOOL, OPT_THREADS, OPT_MEMORY,
+	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY
+} AfdwOptKind;
+
+typedef struct AfdwOpt
+{
+	const char *name;
+	int			where;
+	AfdwOptKind kind;
+} AfdwOpt;
+
+static const AfdwOpt options[] = {
+#define AFDW_OPT(name, where, kind) {name, where, OPT_##kind},
+#include "options.def"
+#undef AFDW_OPT
+};
+
+/* Words with a number, ended by NULL. */
+typedef struct AfdwWord
+{
+	const char *word;
+	int			value;
+} AfdwWord;
+
+static const AfdwWord match_words[] = {
+	{"name", AX_BY_NAME}, {"position", AX_BY_POSITION}, {"field_id", AX_BY_FIELD_ID}, {NULL, 0}
+};
+static const AfdwWord epoch_words[] = {
+	{"s", AX_EPOCH_S}, {"ms", AX_EPOCH_MS}, {"us", AX_EPOCH_US}, {"ns", AX_EPOCH_NS},
+	{"days", AX_EPOCH_DAYS}, {NULL, 0}
+};
+static const AfdwWord binary_words[] = {
+	{"text", AX_BIN_TEXT}, {"uuid", AX_BIN_UUID}, {"hex", AX_BIN_HEX}, {NULL, 0}
+};
+
+/* Names that carry secrets somewhere; they belong in user mappings only. */
+static const char *const secret_words[] = {
+	"key", "secret", "password", "passwd", "token", "sas", "credential", "signature"
+};
+
+PG_FUNCTION_INFO_V1(analytics_fdw_validator);
+
+static int
+where_of(Oid catalog)
+{
+	switch (catalog)
+	{
+		case ForeignServerRelationId:
+			return AFDW_S;
+		case ForeignTableRelationId:
+			return AFDW_T;
+		case AttributeRelationId:
+			return AFDW_C;
+		default:
+			return 0;			/* wrapper and user mapping: none yet */
+	}
+}
+
+static const AfdwOpt *
+find_option(const char *name, int where)
+{
+	for (int i = 0; i < (int) lengthof(options); i++)
+		if ((options[i].where & where) && strcmp(options[i].name, name) == 0)
+			return &options[i];
+	return NULL;
+}
+
+bool
+afdw_option_exists(const char *name, Oid catalog)
+{
+	return find_option(name, where_of(catalog)) != NULL;
+}
+
+static bool
+looks_secret(const char *name)
+{
+	for (int i = 0; i < (int) lengthof(secret_words); i++)
+		if (strstr(name, secret_words[i]) != NULL)
+			return true;
+	return false;
+}
+
+/* HV00D with the closest valid name and all valid names. */
+static void
+invalid_option(const char *name, int where)
+{
+	StringInfoData names;
+	const char *closest = NULL;
+	int			best = (int) strlen(name) / 2 + 1;
+
+	if (looks_secret(name))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+				 errmsg("invalid option \"%s\"", name),
+				 errdetail("Everybody can read the options of servers, tables and columns."),
+				 errhint("Use CREATE USER MAPPING for secrets.")));
+
+	initStringInfo(&names);
+	for (int i = 0; i < (int) lengthof(options); i++)
+	{
+		int			distance;
+
+		if (!(options[i].where & where))
+			continue;
+		appendStringInfo(&names, "%s%s", names.len ? ", " : "", options[i].name);
+		if (strlen(name) > NAMEDATALEN)
+			continue;
+		distance = varstr_levenshtein_less_equal(name, (int) strlen(name), options[i].name,
+												 (int) strlen(options[i].name), 1, 1, 1, best,
+												 true);
+		if (distance < best)
+		{
+			best = distance;
+			closest = options[i].name;
+		}
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+			 errmsg("invalid option \"%s\"", name),
+			 names.len == 0 ? errhint("There are no valid options in this context.") :
+			 closest ? errhint("Perhaps you meant the option \"%s\". Valid options in this context are: %s",
+							   closest, names.data) :
+			 errhint("Valid options in this context are: %s", names.data)));
+}
+
+static void
+invalid_value(const char *name, const char *value, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for option \"%s\": \"%s\"", name, value),
+			 hint ? errhint("%s", hint) : 0));
+}
+
+static int
+parse_word(const char *name, const char *value, const AfdwWord *words)
+{
+	StringInfoData buf;
+
+	for (int i = 0; words[i].word; i++)
+		if (strcmp(words[i].word, value) == 0)
+			return words[i].value;
+	initStringInfo(&buf);
+	appendStringInfoString(&buf, "Valid values are: ");
+	for (int i = 0; words[i].word; i++)
+		appendStringInfo(&buf, "%s%s", i ? ", " : "", words[i].word);
+	invalid_value(name, value, buf.data);
+	return 0;
+}
+
+static bool
+parse_flag(const char *name, const char *value)
+{
+	bool		result = false;
+
+	if (!parse_bool(value, &result))
+		invalid_value(name, value, "Valid values are Boolean: on, off, true, false, yes, no, 1, 0");
+	return result;
+}
+
+static int
+parse_number(const char *name, const char *value, int flags, int lo, int hi)
+{
+	int			result = 0;
+	const char *hint = NULL;
+
+	if (!parse_int(value, &result, flags, &hint))
+		invalid_value(name, value, hint ? hint : "The value must be an integer");
+	if (result < lo || result > hi)
+		invalid_value(name, value, psprintf("The value must be between %d and %d", lo, hi));
+	return result;
+}
+
+/*
+ * Paths of a value: an array literal {a,b} or one path.  A value that begins
+ * with a brace but does not end with one is a glob.
+ */
+List *
+afdw_option_paths(const char *value)
+{
+	List	   *paths = NIL;
+	int			len = (int) strlen(value);
+
+	if (len >= 2 && value[0] == '{' && value[len - 1] == '}')
+	{
+		FmgrInfo	input;
+		Datum		array;
+		Datum	   *elem;
+		bool	   *null;
+		int			n;
+
+		fmgr_info(F_ARRAY_IN, &input);
+		array = FunctionCall3(&input, CStringGetDatum(value), ObjectIdGetDatum(TEXTOID),
+							  Int32GetDatum(-1));
+		deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT,
+						  &elem, &null, &n);
+		for (int i = 0; i < n; i++)
+		{
+			if (null[i] || VARSIZE_ANY_EXHDR(DatumGetPointer(elem[i])) == 0)
+				invalid_value("path", value, "A path must not be empty");
+			paths = lappend(paths, TextDatumGetCString(elem[i]));
+		}
+		if (paths == NIL)
+			invalid_value("path", value, "At least one path is needed");
+	}
+	else
+	{
+		if (len == 0)
+			invalid_value("path", value, "A path must not be empty");
+		paths = list_make1(pstrdup(value));
+	}
+	return paths;
+}
+
+/* Reading files of the server is a right of its own; the wording is file_fdw's. */
+void
+afdw_check_read_server_files(void)
+{
+	if (!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("only superuser or a role with privileges of the pg_read_server_files role may specify the path option of an analytics_fdw foreign table")));
+}
+
+/* Is the value good?  Fills in the option where it belongs; opts and col may be NULL. */
+static void
+apply_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts, AfdwColumnOptions *col)
+{
+	AfdwOptions o;
+	AfdwColumnOptions c;
+
+	memset(&o, 0, sizeof(o));
+	memset(&c, 0, sizeof(c));
+	if (opts == NULL)
+		opts = &o;
+	if (col == NULL)
+		col = &c;
+	if (strpbrk(value, "\r\n") != NULL)
+		invalid_value(opt->name, value, "Line breaks are not allowed");
+	switch (opt->kind)
+	{
+		case OPT_PATH:
+			opts->paths = afdw_option_paths(value);
+			break;
+		case OPT_FORMAT:
+			if (strcmp(value, "auto") != 0 && ax_format_find(value) == NULL)
+			{
+				StringInfoData buf;
+				const ax_format *f;
+
+				initStringInfo(&buf);
+				appendStringInfoString(&buf, "Valid values are: auto");
+				for (uint32 i = 0; (f = ax_format_at(i)) != NULL; i++)
+					appendStringInfo(&buf, ", %s", f->name);
+				invalid_value(opt->name, value, buf.data);
+			}
+			opts->format = pstrdup(value);
+			break;
+		case OPT_MATCH_BY:
+			opts->match_by = parse_word(opt->name, value, match_words);
+			break;
+		case OPT_BOOL:
+			if (strcmp(opt->name, "case_insensitive") == 0)
+				opts->case_insensitive = parse_flag(opt->name, value);
+			else
+				opts->allow_missing_columns = parse_flag(opt->name, value);
+			break;
+		case OPT_THREADS:
+			opts->max_threads = parse_number(opt->name, value, 0, 0, 1024);
+			break;
+		case OPT_MEMORY:
+			opts->memory_limit = (int64) parse_number(opt->name, value, GUC_UNIT_KB, 0,
+													  MAX_KILOBYTES) * 1024;
+			break;
+		case OPT_NAME:
+			if (*value == '\0')
+				invalid_value(opt->name, value, "A column name must not be empty");
+			col->column_name = pstrdup(value);
+			break;
+		case OPT_FIELD_ID:
+			col->field_id = parse_number(opt->name, value, 0, 0, PG_INT32_MAX);
+			break;
+		case OPT_EPOCH:
+			col->epoch_unit = parse_word(opt->name, value, epoch_words);
+			break;
+		case OPT_BINARY:
+			col->binary_as = parse_word(opt->name, value, binary_words);
+			break;
+	}
+}
+
+Datum
+analytics_fdw_validator(PG_FUNCTION_ARGS)
+{
+	List	   *list = untransformRelOptions(PG_GETARG_DATUM(0));
+	Oid			catalog = PG_GETARG_OID(1);
+	int			where = where_of(catalog);
+	ListCell   *lc;
+
+	foreach(lc, list)
+	{
+		DefElem    *def = (DefElem *) lfirst(lc);
+		const AfdwOpt *opt = find_option(def->defname, where);
+
+		if (opt == NULL)
+		{
+			/* A user mapping is where a secret belongs, once something can use it. */
+			invalid_option(def->defname, where);
+			continue;
+		}
+		if (opt->kind == OPT_PATH)
+			afdw_check_read_server_files();
+		apply_option(opt, defGetString(def), NULL, NULL);
+	}
+	PG_RETURN_VOID();
+}
+
+/* Applies a list of options of a table or its server; unknown ones were refused long ago. */
+void
+afdw_options_list(List *list, AfdwOptions *opts)
+{
+	ListCell   *lc;
+
+	foreach(lc, list)
+	{
+		DefElem    *def = (DefElem *) lfirst(lc);
+		const AfdwOpt *opt = find_option(def->defname, AFDW_S | AFDW_T);
+
+		if (opt)
+			apply_option(opt, defGetString(def), opts, NULL);
+	}
+}
+
+/* Options of a foreign table, over those of its server, over the defaults. */
+void
+afdw_options_table(Oid relid, AfdwOptions *opts)
+{
+	ForeignTable *table = GetForeignTable(relid);
+	ForeignServer *server = GetForeignServer(table->serverid);
+
+	memset(opts, 0, sizeof(*opts));
+	opts->format = "auto";
+	opts->match_by = AX_BY_NAME;
+	opts->allow_missing_columns = true;
+	afdw_options_list(server->options, opts);
+	afdw_options_list(table->options, opts);
+}
+
+void
+afdw_options_column(Oid relid, AttrNumber attnum, AfdwColumnOptions *opts)
+{
+	ListCell   *lc;
+
+	memset(opts, 0, sizeof(*opts));
+	opts->field_id = -1;
+	foreach(lc, GetForeignColumnOptions(relid, attnum))
+	{
+		DefElem    *def = (DefElem *) lfirst(lc);
+		const AfdwOpt *opt = find_option(def->defname, AFDW_C);
+
+		if (opt)
+			apply_option(opt, defGetString(def), NULL, opts);
+	}
+}

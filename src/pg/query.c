@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ *
+ * query.c
+ *		Running queries of the engine: the engine of this backend, the latch
+ *		loop, and clean-up on every way out.
+ *
+ * A query is reachable from two clean-up mechanisms, and either may come
+ * first: a reset callback of the memory context it belongs to, and the
+ * resource owner under which it was started.  Both stop it; stopping twice is
+ * harmless.  The handle is malloc memory and is freed by the context callback,
+ * which always runs.  At backend exit a third one comes before both: queries
+ * are destroyed and all threads joined while the transaction is still open.
+ *
+ * Clean-up raises nothing, allocates nothing, and waits only for jobs of the
+ * query that run at that moment.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/wait_event.h"
+
+#include "afdw.h"
+
+struct AfdwQuery
+{
+	ax_query   *q;				/* NULL once destroyed */
+	ResourceOwner owner;		/* NULL once released or forgotten */
+	MemoryContextCallback callback;
+	AfdwQuery  *next;			/* list of live queries */
+};
+
+static ax_engine *engine = NULL;
+static bool engine_gone = false;
+static int	engine_threads = -1;	/* setting the pool was made for */
+static AfdwQuery *live = NULL;
+static uint32 wait_event = PG_WAIT_EXTENSION;
+
+/* The only function of ours that engine threads call. */
+static void
+wake_backend(void *arg)
+{
+	SetLatch((Latch *) arg);
+}
+
+/* ---- clean-up ---------------------------------------------------------- */
+
+/* Takes the query off the list and destroys it; the handle stays. */
+static void
+query_destroy(AfdwQuery *query)
+{
+	for (AfdwQuery **p = &live; *p; p = &(*p)->next)
+		if (*p == query)
+		{
+			*p = query->next;
+			break;
+		}
+	if (query->q)
+		ax_query_destroy(query->q);
+	query->q = NULL;
+}
+
+#if PG_VERSION_NUM >= 170000
+static void
+owner_release(Datum res)
+{
+	AfdwQuery  *query = (AfdwQuery *) DatumGetPointer(res);
+
+	query->owner = NULL;
+	query_destroy(query);
+}
+
+static char *
+owner_print(Datum res)
+{
+	return psprintf("analytics_fdw query %p", DatumGetPointer(res));
+}
+
+static const ResourceOwnerDesc owner_desc = {
+	.name = "analytics_fdw query",
+	.release_phase = RESOURCE_RELEASE_BEFORE_LOCKS,
+	.release_priority = RELEASE_PRIO_FIRST,
+	.ReleaseResource = owner_release,
+	.DebugPrint = owner_print
+};
+#else
+static void
+owner_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, void *arg)
+{
+	AfdwQuery  *next;
+
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
+		return;
+	for (AfdwQuery *query = live; query; query = next)
+	{
+		next = query->next;
+		if (query->owner != CurrentResourceOwner)
+			continue;
+		if (isCommit)
+			elog(WARNING, "analytics_fdw query leaked past the end of its resource owner");
+		query->owner = NULL;
+		query_destroy(query);
+	}
+}
+#endif
+
+static void
+owner_forget(AfdwQuery *query)
+{
+#if PG_VERSION_NUM >= 170000
+	if (query->owner)
+		ResourceOwnerForget(query->owner, PointerGetDatum(query), &owner_desc);
+#endif
+	query->owner = NULL;
+}
+
+/* Comes last: also when the query was destroyed at backend exit, the owner must forget it. */
+static void
+context_callback(void *arg)
+{
+	AfdwQuery  *query = (AfdwQuery *) arg;
+
+	owner_forget(query);
+	query_destroy(query);
+	free(query);
+}
+
+/*
+ * Before the transaction of an exiting backend is aborted: no thread may run
+ * when the process's destructors do.  Handles stay for the context callbacks.
+ */
+static void
+backend_exit(int code, Datum arg)
+{
+	while (live)
+		query_destroy(live);
+	if (engine)
+		ax_engine_destroy(engine);
+	engine = NULL;
+	engine_gone = true;
+}
+
+void
+afdw_query_init(void)
+{
+#if PG_VERSION_NUM < 170000
+	RegisterResourceReleaseCallback(owner_callback, NULL);
+#endif
+}
+
+/* ---- engine ------------------------------------------------------------ */
+
+bool
+afdw_engine_gone(void)
+{
+	return engine_gone;
+}
+
+ax_engine *
+afdw_engine(void)
+{
+	if (engine_gone)
+		elog(ERROR, "analytics_fdw is shutting down");
+	if (engine == NULL)
+	{
+		ax_engine_opts opts = {0};
+		ax_error	err;
+
+		Assert(IsUnderPostmaster || !IsPostmasterEnvironment);
+		opts.max_threads = (uint32) afdw_max_threads;
+		ax_error_clear(&err);
+		if (ax_engine_create(&opts, &engine, &err) != AX_OK)
+		{
+			engine = NULL;
+			afdw_ereport(&err);
+		}
+		engine_threads = afdw_max_threads;
+		before_shmem_exit(backend_exit, 0);
+#if PG_VERSION_NUM >= 170000
+		wait_event = WaitEventExtensionNew("AnalyticsEngine");
+#endif
+	}
+	if (engine_threads != afdw_max_threads)
+	{
+		ax_engine_set_max_threads(engine, (uint32) afdw_max_threads);
+		engine_threads = afdw_max_threads;
+	}
+	return engine;
+}
+
+/* ---- queries ------------------------------------------------------------ */
+
+static void
+fill_opts(ax_query_opts *o, const AfdwOptions *opts)
+{
+	memset(o, 0, sizeof(*o));
+	o->max_threads = (uint32) afdw_max_threads;
+	if (opts->max_threads > 0 && (o->max_threads == 0 || (uint32) opts->max_threads < o->max_threads))
+		o->max_threads = (uint32) opts->max_threads;
+	if (IsParallelWorker())
+		o->max_threads = 1;
+	o->memory_limit_bytes = afdw_memory_limit_bytes(opts->memory_limit);
+	o->allow = afdw_allowed();
+	o->strict_float_sum = afdw_strict_float_sum;
+	o->wake = wake_backend;
+	o->wake_arg = MyLatch;
+}
+
+static AfdwQuery *
+handle_create(void)
+{
+	AfdwQuery  *query;
+
+#if PG_VERSION_NUM >= 170000
+	ResourceOwnerEnlarge(CurrentResourceOwner);
+#endif
+	query = calloc(1, sizeof(AfdwQuery));
+	if (query == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	return query;
+}
+
+/* Puts a new query under both clean-ups; nothing here can fail. */
+static void
+handle_register(AfdwQuery *query, MemoryContext cxt)
+{
+	query->owner = CurrentResourceOwner;
+#if PG_VERSION_NUM >= 170000
+	ResourceOwnerRemember(query->owner, PointerGetDatum(query), &owner_desc);
+#endif
+	query->next = live;
+	live = query;
+	query->callback.func = context_callback;
+	query->callback.arg = query;
+	MemoryContextRegisterResetCallback(cxt, &query->callback);
+}
+
+/* Lists and opens the files of a source; returns when that is done. */
+AfdwQuery *
+afdw_query_open(ax_source *source, const AfdwOptions *opts)
+{
+	ax_engine  *e = afdw_engine();
+	AfdwQuery  *query;
+	ax_query_opts o;
+	ax_error	err;
+
+	fill_opts(&o, opts);
+	ax_error_clear(&err);
+	query = handle_create();
+	if (ax_query_open(e, source, &o, &query->q, &err) != AX_OK)
+	{
+		free(query);
+		afdw_ereport(&err);
+	}
+	handle_register(query, CurrentMemoryContext);
+	while (afdw_query_next(query) != NULL)
+		;
+	return query;
+}
+
+/* Prepares a run; threads start at the first afdw_query_next.  Ends with cxt at the latest. */
+AfdwQuery *
+afdw_query_start(const ax_plan *plan, const AfdwOptions *opts, const ax_params *params,
+				 MemoryContext cxt)
+{
+	ax_engine  *e = afdw_engine();
+	AfdwQuery  *query;
+	ax_query_opts o;
+	ax_error	err;
+
+	fill_opts(&o, opts);
+	o.params = *params;
+	ax_error_clear(&err);
+	query = handle_create();
+	if (ax_query_start(e, plan, &o, &query->q, &err) != AX_OK)
+	{
+		free(query);
+		afdw_ereport(&err);
+	}
+	handle_register(query, cxt);
+	return query;
+}
+
+void
+afdw_query_rebind(AfdwQuery *query, const ax_params *params)
+{
+	if (ax_query_rebind(query->q, params) != AX_OK)
+		afdw_ereport(ax_query_error(query->q));
+}
+
+/* The engine asks for something that only the host has; nothing is offered yet. */
+static void
+answer_request(AfdwQuery *query)
+{
+	const ax_request *request = ax_query_request(query->q);
+	ax_reply	reply = {0};
+
+	reply.fd = -1;
+	if (request->kind != AX_REQ_SPILL_FD)
+		elog(ERROR, "analytics_fdw: unexpected request %d of the engine", (int) request->kind);
+	if (ax_query_reply(query->q, &reply) != AX_OK)
+		afdw_ereport(ax_query_error(query->q));
+}
+
+/*
+ * The next batch, or NULL at the end; raises the query's error.
+ *
+ * Every timeout and every kind of cancellation sets the latch, so waiting
+ * needs no timeout of its own.
+ */
+ax_batch *
+afdw_query_next(AfdwQuery *query)
+{
+	if (query->q == NULL)
+		elog(ERROR, "analytics_fdw query was stopped");
+	for (;;)
+	{
+		ax_batch   *batch = NULL;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetLatch(MyLatch);	/* before looking: a wake-up in between is not lost */
+		switch (ax_query_next(query->q, &batch))
+		{
+			case AX_NEXT_BATCH:
+				return batch;
+			case AX_NEXT_DONE:
+				return NULL;
+			case AX_NEXT_ERROR:
+				afdw_ereport(ax_query_error(query->q));
+				break;
+			case AX_NEXT_REQUEST:
+				answer_request(query);
+				break;
+			case AX_NEXT_WAIT:
+				(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, wait_event);
+				break;
+		}
+	}
+}
+
+/* NULL when the query is gone. */
+ax_query *
+afdw_query_handle(AfdwQuery *query)
+{
+	return query->q;
+}
+
+/* Ends the query now; the context callback frees the handle later. */
+void
+afdw_query_end(AfdwQuery *query)
+{
+	owner_forget(query);
+	query_destroy(query);
+}

@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * shippable.c
+ *		Which functions, aggregates and orders the engine reproduces.
+ *
+ * Decided by OID, from the lists that the engine itself is made of
+ * (func/functions.def, func/aggregates.def): what is not in a list, or is
+ * there for another type or collation, stays in PostgreSQL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/primnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+
+#include "afdw.h"
+
+typedef struct AfdwShip
+{
+	Oid			oid;
+	int			id;
+} AfdwShip;
+
+#define AX_FN(id, name, nargs, result, flags)
+#define AX_PG(id, token, version) {token, AX_FN_##id},
+static AfdwShip functions[] = {
+#include "func/functions.def"
+};
+#undef AX_FN
+#undef AX_PG
+
+#define AX_AGG(id, name, nargs)
+#define AX_PG_AGG(id, arg, result, token) {token, AX_AGG_##id},
+static AfdwShip aggregates[] = {
+#include "func/aggregates.def"
+};
+#undef AX_AGG
+#undef AX_PG_AGG
+
+static int
+compare_oid(const void *a, const void *b)
+{
+	Oid			x = ((const AfdwShip *) a)->oid,
+				y = ((const AfdwShip *) b)->oid;
+
+	return x < y ? -1 : x > y;
+}
+
+static int
+look_up(AfdwShip *list, int n, bool *sorted, Oid oid)
+{
+	AfdwShip	key;
+	AfdwShip   *found;
+
+	if (!*sorted)
+	{
+		qsort(list, n, sizeof(AfdwShip), compare_oid);
+		*sorted = true;
+	}
+	key.oid = oid;
+	key.id = 0;
+	found = bsearch(&key, list, n, sizeof(AfdwShip), compare_oid);
+	return found ? found->id : 0;
+}
+
+static const char *
+not_listed(Oid funcid)
+{
+	if (funcid >= FirstNormalObjectId)
+		return psprintf("function %s is not built in", format_procedure(funcid));
+	return psprintf("the engine has no function %s", format_procedure(funcid));
+}
+
+static bool
+is_text(Oid typid)
+{
+	return typid == TEXTOID || typid == VARCHAROID || typid == BPCHAROID || typid == NAMEOID;
+}
+
+static bool
+byte_order(Oid collation, const char **reason)
+{
+	if (!OidIsValid(collation))
+	{
+		*reason = "no collation is known";
+		return false;
+	}
+	if (afdw_collation_is_c(collation))
+		return true;
+	*reason = psprintf("collation \"%s\" does not order text by bytes",
+					   get_collation_name(collation));
+	return false;
+}
+
+static bool
+deterministic(Oid collation, const char **reason)
+{
+	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
+		return true;
+	*reason = psprintf("collation \"%s\" is not deterministic", get_collation_name(collation));
+	return false;
+}
+
+/* The engine's function, or AX_FN_NONE and why not. */
+ax_fn
+afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg, const char **reason)
+{
+	static bool sorted = false;
+	ax_fn		fn = (ax_fn) look_up(functions, lengthof(functions), &sorted, funcid);
+
+	if (fn == AX_FN_NONE)
+	{
+		*reason = not_listed(funcid);
+		return AX_FN_NONE;
+	}
+	if (is_text(firstarg))
+	{
+		if ((fn == AX_FN_LT || fn == AX_FN_LE || fn == AX_FN_GT || fn == AX_FN_GE) &&
+			!byte_order(inputcollid, reason))
+			return AX_FN_NONE;
+		if (!deterministic(inputcollid, reason))
+			return AX_FN_NONE;
+	}
+	return fn;
+}
+
+/* The engine's aggregate, or AX_AGG_NONE and why not. */
+ax_agg_id
+afdw_shippable_aggregate(Oid aggfnoid, Oid inputcollid, const char **reason)
+{
+	static bool sorted = false;
+	ax_agg_id	agg = (ax_agg_id) look_up(aggregates, lengthof(aggregates), &sorted, aggfnoid);
+
+	if (agg == AX_AGG_NONE)
+	{
+		if (aggfnoid >= FirstNormalObjectId)
+			*reason = psprintf("aggregate %s is not built in", format_procedure(aggfnoid));
+		else
+			*reason = psprintf("the engine has no aggregate %s", format_procedure(aggfnoid));
+		return AX_AGG_NONE;
+	}
+	if ((agg == AX_AGG_MIN || agg == AX_AGG_MAX) && OidIsValid(inputcollid) &&
+		!byte_order(inputcollid, reason))
+		return AX_AGG_NONE;
+	return agg;
+}
+
+/* May values of this type be ordered by the engine as this operator family does? */
+bool
+afdw_shippable_order(Oid typid, Oid opfamily, Oid collation, const char **reason)
+{
+	Oid			opclass = GetDefaultOpClass(typid, BTREE_AM_OID);
+
+	if (!OidIsValid(opclass) || get_opclass_family(opclass) != opfamily)
+	{
+		*reason = "the order is not the default one of the type";
+		return false;
+	}
+	return !is_text(typid) || byte_order(collation, reason);
+}
+
+/* May values be grouped by the engine's idea of equality? */
+bool
+afdw_shippable_equality(Oid typid, Oid collation, const char **reason)
+{
+	return !is_text(typid) || deterministic(collation, reason);
+}
+
+static bool
+not_constant_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_Aggref:
+		case T_GroupingFunc:
+		case T_WindowFunc:
+		case T_PlaceHolderVar:
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+		case T_SubLink:
+		case T_CaseTestExpr:
+		case T_CoerceToDomainValue:
+		case T_CurrentOfExpr:
+		case T_NextValueExpr:
+		case T_SetToDefault:
+			return true;
+		case T_Param:
+			return ((Param *) node)->paramkind != PARAM_EXTERN &&
+				((Param *) node)->paramkind != PARAM_EXEC;
+		default:
+			return expression_tree_walker(node, not_constant_walker, context);
+	}
+}
+
+/* Has the expression one value for the whole execution, which PostgreSQL can compute at its start? */
+bool
+afdw_is_constant(Node *node)
+{
+	return !not_constant_walker(node, NULL) && !contain_volatile_functions(node);
+}

@@ -1,0 +1,298 @@
+/*-------------------------------------------------------------------------
+ *
+ * source.c
+ *		Foreign tables as sources of the engine.
+ *
+ * An AfdwTable is a definition (options, columns) with its files listed and
+ * opened.  Per backend the last one of each relation is kept: what planning
+ * opened is what execution reads, and two scans of one statement see the same
+ * files.  A later statement lists the files again; footers come from the
+ * engine's cache then, which checks that the files are still the same.
+ *
+ * References: one of the cache, one of each memory context that uses the
+ * table (released by its reset callback).  Invalidation messages only mark an
+ * entry; nothing is freed while somebody may read it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "foreign/foreign.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "afdw.h"
+
+typedef struct AfdwEntry
+{
+	Oid			relid;			/* hash key */
+	AfdwTable  *table;			/* counted reference, or NULL */
+} AfdwEntry;
+
+static HTAB *cache = NULL;
+
+/* ---- references ---------------------------------------------------------- */
+
+static void
+table_unref(void *arg)
+{
+	AfdwTable  *table = (AfdwTable *) arg;
+
+	if (--table->refs > 0)
+		return;
+	/* At backend exit the engine goes first, and takes everything with it. */
+	if (table->source && !afdw_engine_gone())
+		ax_source_destroy(table->source);
+	MemoryContextDelete(table->cxt);
+}
+
+static void
+table_ref(AfdwTable *table)
+{
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+
+	callback->func = table_unref;
+	callback->arg = table;
+	table->refs++;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+}
+
+/* ---- invalidation -------------------------------------------------------- */
+
+static void
+relation_changed(Datum arg, Oid relid)
+{
+	if (cache == NULL)
+		return;
+	if (OidIsValid(relid))
+	{
+		AfdwEntry  *entry = hash_search(cache, &relid, HASH_FIND, NULL);
+
+		if (entry && entry->table)
+			entry->table->valid = false;
+	}
+	else
+	{
+		HASH_SEQ_STATUS seq;
+		AfdwEntry  *entry;
+
+		hash_seq_init(&seq, cache);
+		while ((entry = hash_seq_search(&seq)) != NULL)
+			if (entry->table)
+				entry->table->valid = false;
+	}
+}
+
+static void
+server_changed(Datum arg, int cacheid, uint32 hashvalue)
+{
+	relation_changed(arg, InvalidOid);
+}
+
+void
+afdw_source_init(void)
+{
+	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, server_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(FOREIGNTABLEREL, server_changed, (Datum) 0);
+}
+
+/* ---- definition ---------------------------------------------------------- */
+
+/* `a.b."c.d"` as a list of names; one name when nothing is nested. */
+static const char **
+name_path(const char *name, uint32 *n)
+{
+	const char **path = palloc(sizeof(char *) * (strlen(name) / 2 + 2));
+	StringInfoData part;
+	const char *p = name;
+
+	*n = 0;
+	initStringInfo(&part);
+	for (;;)
+	{
+		if (*p == '"')
+		{
+			for (p++; *p && !(p[0] == '"' && p[1] != '"'); p++)
+			{
+				if (p[0] == '"')
+					p++;
+				appendStringInfoChar(&part, *p);
+			}
+			if (*p == '"')
+				p++;
+		}
+		else if (*p == '.' || *p == '\0')
+		{
+			path[(*n)++] = pstrdup(part.data);
+			resetStringInfo(&part);
+			if (*p++ == '\0')
+				break;
+		}
+		else
+			appendStringInfoChar(&part, *p++);
+	}
+	return path;
+}
+
+/* Reads the definition from the catalogs into the table's context. */
+static AfdwTable *
+table_define(Oid relid)
+{
+	MemoryContext cxt,
+				old;
+	AfdwTable  *table;
+	Relation	rel;
+	TupleDesc	desc;
+	ax_colspec *spec;
+	ax_source_spec source;
+	const char **paths;
+	ListCell   *lc;
+	uint32		npaths = 0;
+	ax_error	err;
+
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw table",
+								ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(cxt);
+	table = palloc0(sizeof(AfdwTable));
+	table->cxt = cxt;
+	table->relid = relid;
+	table->valid = true;
+	afdw_options_table(relid, &table->opts);
+
+	rel = table_open(relid, NoLock);
+	desc = RelationGetDescr(rel);
+	table->natts = desc->natts;
+	table->ord = palloc(sizeof(int) * (desc->natts + 1));
+	table->col = palloc0(sizeof(AfdwColumn) * Max(desc->natts, 1));
+	spec = palloc0(sizeof(ax_colspec) * Max(desc->natts, 1));
+	table->ord[0] = -1;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		AfdwColumn *col = &table->col[table->ncols];
+		ax_colspec *s = &spec[table->ncols];
+		AfdwColumnOptions co;
+
+		table->ord[i + 1] = -1;
+		if (att->attisdropped)
+			continue;
+		table->ord[i + 1] = table->ncols;
+		afdw_options_column(relid, att->attnum, &co);
+		col->attnum = att->attnum;
+		col->typid = att->atttypid;
+		col->typmod = att->atttypmod;
+		col->collation = att->attcollation;
+		col->pushable = afdw_type(att->atttypid, att->atttypmod, att->attcollation, &col->type,
+								  &col->obstacle);
+		s->name = pstrdup(NameStr(att->attname));
+		if (co.column_name)
+			s->path = name_path(co.column_name, &s->npath);
+		else
+		{
+			const char **one = palloc(sizeof(char *));
+
+			one[0] = s->name;
+			s->path = one;
+			s->npath = 1;
+		}
+		s->field_id = co.field_id;
+		s->position = table->ncols;
+		s->type = col->type;
+		s->epoch = co.epoch_unit;
+		s->binary_as = co.binary_as;
+		s->not_null = att->attnotnull;
+		table->ncols++;
+	}
+	table_close(rel, NoLock);
+
+	if (table->opts.paths == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_DYNAMIC_PARAMETER_VALUE_NEEDED),
+				 errmsg("option \"path\" is missing for foreign table \"%s\"", get_rel_name(relid))));
+	paths = palloc(sizeof(char *) * list_length(table->opts.paths));
+	foreach(lc, table->opts.paths)
+		paths[npaths++] = lfirst(lc);
+
+	memset(&source, 0, sizeof(source));
+	source.path = paths;
+	source.npaths = npaths;
+	source.format = table->opts.format;
+	source.col = spec;
+	source.ncols = table->ncols;
+	source.bind.match_by = table->opts.match_by;
+	source.bind.case_insensitive = table->opts.case_insensitive;
+	source.bind.allow_missing = table->opts.allow_missing_columns;
+	ax_error_clear(&err);
+	if (ax_source_create(afdw_engine(), &source, &table->source, &err) != AX_OK)
+		afdw_ereport(&err);
+	MemoryContextSwitchTo(old);
+	return table;
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+AfdwTable *
+afdw_table_open(Oid relid, const void *owner, bool executing)
+{
+	AfdwEntry  *entry;
+	AfdwTable  *table;
+	AfdwQuery  *query;
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	bool		found;
+
+	if (cache == NULL)
+	{
+		HASHCTL		ctl;
+
+		ctl.keysize = sizeof(Oid);
+		ctl.entrysize = sizeof(AfdwEntry);
+		cache = hash_create("analytics_fdw tables", 32, &ctl, HASH_ELEM | HASH_BLOBS);
+	}
+
+	entry = hash_search(cache, &relid, HASH_FIND, NULL);
+	table = entry ? entry->table : NULL;
+	if (table && table->valid && table->statement == now &&
+		(table->owner == owner || (executing && table->handoff)))
+	{
+		/* the same listing serves this user too */
+		table_ref(table);
+	}
+	else
+	{
+		table = table_define(relid);
+		MemoryContextSetParent(table->cxt, CacheMemoryContext);
+		table_ref(table);		/* destroys the source if opening fails */
+		query = afdw_query_open(table->source, &table->opts);
+		afdw_query_end(query);
+		table->statement = now;
+
+		entry = hash_search(cache, &relid, HASH_ENTER, &found);
+		if (!found)
+			entry->table = NULL;
+		if (entry->table)
+			table_unref(entry->table);
+		entry->table = table;
+		table->refs++;
+	}
+	table->owner = owner;
+	table->handoff = !executing;
+	if (executing)
+		table->users++;
+	return table;
+}
+
+/* A scan ended; when none is left, the next execution lists the files again. */
+void
+afdw_table_done(AfdwTable *table)
+{
+	if (--table->users == 0)
+		table->owner = NULL;
+}

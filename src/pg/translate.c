@@ -1,0 +1,643 @@
+/*-------------------------------------------------------------------------
+ *
+ * translate.c
+ *		Expressions of PostgreSQL to expressions of the engine.
+ *
+ * One recursive function answers both questions: can the engine evaluate this
+ * (planning), and how (execution).  It returns NULL with a reason when it
+ * cannot; the reason is what users read under "Not Pushed Down".
+ *
+ * Subtrees that have one value for the whole execution (parameters, now(),
+ * to_date('...')) are not translated but become parameters of the engine's
+ * plan: PostgreSQL evaluates them when the query starts.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/primnodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "afdw.h"
+
+static ax_expr *refuse(AfdwTranslate *ctx, const char *fmt,...) pg_attribute_printf(2, 3);
+
+static ax_expr *
+refuse(AfdwTranslate *ctx, const char *fmt,...)
+{
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	for (;;)
+	{
+		va_list		args;
+		int			needed;
+
+		va_start(args, fmt);
+		needed = appendStringInfoVA(&buf, fmt, args);
+		va_end(args);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&buf, needed);
+	}
+	ctx->reason = buf.data;
+	return NULL;
+}
+
+/* What the engine said about the last builder call. */
+static ax_expr *
+refused_by_engine(AfdwTranslate *ctx)
+{
+	ax_task    *task = &ctx->plan->task;
+	ax_status	code = task->err.code;
+
+	ctx->reason = afdw_error_text(&task->err);
+	if (code == AX_ENOMEM)
+		afdw_ereport(&task->err);
+	ax_error_clear(&task->err);
+	return NULL;
+}
+
+static ax_expr *
+built(AfdwTranslate *ctx, ax_status status, ax_expr *expr)
+{
+	return status == AX_OK ? expr : refused_by_engine(ctx);
+}
+
+/* Copies what a value points to into the plan's memory. */
+static bool
+value_for_plan(AfdwTranslate *ctx, ax_value *v)
+{
+	if (!v->null && v->type.phys == AX_P_STR)
+	{
+		char	   *copy = ax_arena_strndup(ctx->plan->arena, (const char *) v->u.s.p, v->u.s.len);
+
+		if (copy == NULL)
+			return false;
+		v->u.s.p = (const uint8_t *) copy;
+	}
+	return true;
+}
+
+static ax_expr *
+constant(AfdwTranslate *ctx, Datum datum, bool isnull, Oid typid, int32 typmod, Oid collation)
+{
+	ax_type		type;
+	ax_value	value;
+	ax_expr    *e = NULL;
+	const char *obstacle;
+
+	if (!afdw_type(typid, -1, collation, &type, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	if (!afdw_value(datum, isnull, typid, type, &value))
+		return refuse(ctx, "a constant has too many digits");
+	if (!value_for_plan(ctx, &value))
+		return refuse(ctx, "out of memory");
+	return built(ctx, ax_expr_const(&ctx->plan->task, ctx->plan->arena, &value, &e), e);
+}
+
+/* A subtree that PostgreSQL evaluates when the query starts. */
+static ax_expr *
+parameter(AfdwTranslate *ctx, Expr *expr)
+{
+	ax_type		type;
+	ax_expr    *e = NULL;
+	const char *obstacle;
+	int			i = 0;
+	ListCell   *lc;
+
+	if (!afdw_type(exprType((Node *) expr), -1, exprCollation((Node *) expr), &type, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	foreach(lc, ctx->desc->params)
+	{
+		if (equal(lfirst(lc), expr))
+			break;
+		i++;
+	}
+	if (lc == NULL)
+	{
+		if (ctx->frozen)
+			elog(ERROR, "analytics_fdw: a parameter is missing in the plan");
+		ctx->desc->params = lappend(ctx->desc->params, copyObject(expr));
+	}
+	return built(ctx, ax_expr_param(&ctx->plan->task, ctx->plan->arena, (uint32) i, type, &e), e);
+}
+
+/* An input column; value: its value is needed, not only whether it is null. */
+static ax_expr *
+column(AfdwTranslate *ctx, Var *var, bool value)
+{
+	AfdwColumn *col;
+	ax_expr    *e = NULL;
+
+	if (ctx->attcol == NULL)
+		return refuse(ctx, "a column that is not grouped");
+	if (var->varno != ctx->desc->varno || var->varlevelsup != 0)
+		return refuse(ctx, "a column of another table");
+	if (var->varattno == 0)
+		return refuse(ctx, "a whole row");
+	if (var->varattno < 0)
+		return refuse(ctx, "a system column");
+	if (var->varattno > ctx->table->natts || ctx->table->ord[var->varattno] < 0)
+		return refuse(ctx, "a dropped column");
+	col = &ctx->table->col[ctx->table->ord[var->varattno]];
+	if (value && !col->pushable)
+		return refuse(ctx, "%s", col->obstacle);
+	if (ctx->attcol[var->varattno] < 0)
+		elog(ERROR, "analytics_fdw: column %d is not read", var->varattno);
+	return built(ctx, ax_expr_col(&ctx->plan->task, ctx->plan->arena,
+								  (uint32) ctx->attcol[var->varattno], col->type, &e), e);
+}
+
+static ax_expr **
+arguments(AfdwTranslate *ctx, List *args)
+{
+	ax_expr   **out;
+	ListCell   *lc;
+	int			i = 0;
+
+	out = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * Max(list_length(args), 1));
+	if (out == NULL)
+		return (ax_expr **) refuse(ctx, "out of memory");
+	foreach(lc, args)
+		if ((out[i++] = afdw_translate(ctx, lfirst(lc))) == NULL)
+			return NULL;
+	return out;
+}
+
+static ax_expr *
+call(AfdwTranslate *ctx, ax_fn fn, ax_expr **args, int nargs)
+{
+	ax_expr    *e = NULL;
+
+	return built(ctx, ax_expr_call(&ctx->plan->task, ctx->plan->arena, fn, args, (uint32) nargs, &e),
+				 e);
+}
+
+static ax_expr *
+call1(AfdwTranslate *ctx, ax_fn fn, ax_expr *arg)
+{
+	ax_expr   **args;
+
+	if (arg == NULL)
+		return NULL;
+	args = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *));
+	if (args == NULL)
+		return refuse(ctx, "out of memory");
+	args[0] = arg;
+	return call(ctx, fn, args, 1);
+}
+
+static ax_expr *
+boolean(AfdwTranslate *ctx, ax_xkind kind, ax_expr **args, int nargs)
+{
+	ax_expr    *e = NULL;
+
+	return built(ctx, ax_expr_bool(&ctx->plan->task, ctx->plan->arena, kind, args, (uint32) nargs,
+								   &e), e);
+}
+
+/* Does the engine's result have the type that PostgreSQL expects? */
+static ax_expr *
+checked(AfdwTranslate *ctx, ax_expr *e, Oid typid, int32 typmod, Oid collation)
+{
+	ax_type		type;
+	const char *obstacle;
+
+	if (e == NULL)
+		return NULL;
+	if (!afdw_type(typid, typmod, collation, &type, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	if (type.id != e->type.id)
+		return refuse(ctx, "the engine's result is of type %s, not %s", ax_type_name(e->type.id),
+					  ax_type_name(type.id));
+	return e;
+}
+
+static ax_expr *
+function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whole)
+{
+	Oid			first = args ? exprType(linitial(args)) : InvalidOid;
+	ax_fn		fn = afdw_shippable_function(funcid, inputcollid, first, &ctx->reason);
+	ax_expr   **a;
+
+	if (fn == AX_FN_NONE)
+		return NULL;
+	if (list_length(args) != ax_fn_get(fn)->nargs)
+		return refuse(ctx, "the engine has no function %s with %d arguments", ax_fn_get(fn)->name,
+					  list_length(args));
+	if ((ax_fn_get(fn)->flags & AX_FNF_CONST2) && !afdw_is_constant(lsecond(args)))
+		return refuse(ctx, "the pattern is not constant");
+	a = arguments(ctx, args);
+	if (a == NULL)
+		return NULL;
+	return checked(ctx, call(ctx, fn, a, list_length(args)), exprType(whole), exprTypmod(whole),
+				   exprCollation(whole));
+}
+
+/* a IS DISTINCT FROM b: like the operator =, but never null. */
+static ax_expr *
+distinct(AfdwTranslate *ctx, DistinctExpr *d)
+{
+	ax_fn		fn = afdw_shippable_function(d->opfuncid, d->inputcollid,
+											 exprType(linitial(d->args)), &ctx->reason);
+	ax_expr   **a;
+
+	if (fn == AX_FN_NONE)
+		return NULL;
+	if (fn != AX_FN_EQ)
+		return refuse(ctx, "the operator is not an equality");
+	a = arguments(ctx, d->args);
+	return a ? call(ctx, AX_FN_DISTINCT, a, 2) : NULL;
+}
+
+/*
+ * x op ANY (array), x op ALL (array): = ANY and <> ALL become IN when the
+ * array is known, a chain of OR or AND when its elements are.
+ */
+static ax_expr *
+array_op(AfdwTranslate *ctx, ScalarArrayOpExpr *s)
+{
+	Node	   *left = linitial(s->args);
+	Node	   *right = lsecond(s->args);
+	ax_fn		fn = afdw_shippable_function(s->opfuncid, s->inputcollid, exprType(left),
+											 &ctx->reason);
+	ax_expr    *arg,
+			   *e = NULL;
+
+	if (fn == AX_FN_NONE)
+		return NULL;
+	if (IsA(right, Const))
+	{
+		Const	   *c = (Const *) right;
+		ArrayType  *array;
+		Oid			elemtype;
+		int16		len;
+		bool		byval;
+		char		align;
+		Datum	   *elem;
+		bool	   *null;
+		int			n;
+		ax_value   *vals;
+		ax_type		type;
+		const char *obstacle;
+
+		if (!(s->useOr && fn == AX_FN_EQ) && !(!s->useOr && fn == AX_FN_NE))
+			return refuse(ctx, "only = ANY and <> ALL work on arrays");
+		if (c->constisnull)
+			return constant(ctx, (Datum) 0, true, BOOLOID, -1, InvalidOid);
+		array = DatumGetArrayTypeP(c->constvalue);
+		elemtype = ARR_ELEMTYPE(array);
+		if (!afdw_type(elemtype, -1, s->inputcollid, &type, &obstacle))
+			return refuse(ctx, "%s", obstacle);
+		get_typlenbyvalalign(elemtype, &len, &byval, &align);
+		deconstruct_array(array, elemtype, len, byval, align, &elem, &null, &n);
+		arg = afdw_translate(ctx, (Expr *) left);
+		if (arg == NULL)
+			return NULL;
+		vals = ax_arena_alloc(ctx->plan->arena, sizeof(ax_value) * Max(n, 1));
+		if (vals == NULL)
+			return refuse(ctx, "out of memory");
+		for (int i = 0; i < n; i++)
+		{
+			if (!afdw_value(elem[i], null[i], elemtype, type, &vals[i]))
+				return refuse(ctx, "a constant has too many digits");
+			if (!value_for_plan(ctx, &vals[i]))
+				return refuse(ctx, "out of memory");
+		}
+		return built(ctx, ax_expr_in(&ctx->plan->task, ctx->plan->arena, arg, vals, (uint32) n,
+									 !s->useOr, &e), e);
+	}
+	if (IsA(right, ArrayExpr) && !((ArrayExpr *) right)->multidims &&
+		((ArrayExpr *) right)->elements != NIL)
+	{
+		List	   *elements = ((ArrayExpr *) right)->elements;
+		ax_expr   **parts;
+		ListCell   *lc;
+		int			i = 0;
+
+		parts = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * list_length(elements));
+		if (parts == NULL)
+			return refuse(ctx, "out of memory");
+		foreach(lc, elements)
+		{
+			ax_expr   **a = arguments(ctx, list_make2(left, lfirst(lc)));
+
+			if (a == NULL || (parts[i++] = call(ctx, fn, a, 2)) == NULL)
+				return NULL;
+		}
+		if (i == 1)
+			return parts[0];
+		return boolean(ctx, s->useOr ? AX_X_OR : AX_X_AND, parts, i);
+	}
+	return refuse(ctx, "the array is not constant");
+}
+
+static ax_expr *
+case_expr(AfdwTranslate *ctx, CaseExpr *c)
+{
+	int			n = 2 * list_length(c->args) + (c->defresult ? 1 : 0);
+	ax_expr   **parts;
+	ax_expr    *saved = ctx->case_arg;
+	ax_expr    *e = NULL;
+	ax_type		type;
+	const char *obstacle;
+	ListCell   *lc;
+	int			i = 0;
+
+	if (!afdw_type(c->casetype, -1, c->casecollid, &type, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	parts = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * n);
+	if (parts == NULL)
+		return refuse(ctx, "out of memory");
+	if (c->arg)
+	{
+		ax_expr    *arg = afdw_translate(ctx, c->arg);
+
+		if (arg == NULL)
+			return NULL;
+		ctx->case_arg = arg;
+	}
+	foreach(lc, c->args)
+	{
+		CaseWhen   *when = lfirst_node(CaseWhen, lc);
+
+		parts[i] = afdw_translate(ctx, when->expr);
+		if (parts[i++] == NULL)
+			break;
+		parts[i] = afdw_translate(ctx, when->result);
+		if (parts[i++] == NULL)
+			break;
+	}
+	ctx->case_arg = saved;
+	if (i == 0 || parts[i - 1] == NULL)
+		return NULL;
+	if (c->defresult && (parts[i++] = afdw_translate(ctx, c->defresult)) == NULL)
+		return NULL;
+	return built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, parts, (uint32) i, type, &e),
+				 e);
+}
+
+/* nullif(a, b): CASE WHEN a = b THEN NULL ELSE a END. */
+static ax_expr *
+null_if(AfdwTranslate *ctx, NullIfExpr *x)
+{
+	ax_fn		fn = afdw_shippable_function(x->opfuncid, x->inputcollid,
+											 exprType(linitial(x->args)), &ctx->reason);
+	ax_expr   **a,
+			  **parts;
+	ax_expr    *e = NULL;
+	ax_type		type;
+	const char *obstacle;
+
+	if (fn == AX_FN_NONE)
+		return NULL;
+	if (!afdw_type(x->opresulttype, -1, x->opcollid, &type, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	a = arguments(ctx, x->args);
+	parts = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 3);
+	if (a == NULL)
+		return NULL;
+	if (parts == NULL)
+		return refuse(ctx, "out of memory");
+	if (a[0]->type.id != type.id)
+		return refuse(ctx, "nullif of different types");
+	if ((parts[0] = call(ctx, fn, a, 2)) == NULL ||
+		(parts[1] = constant(ctx, (Datum) 0, true, x->opresulttype, -1, x->opcollid)) == NULL)
+		return NULL;
+	parts[2] = a[0];
+	return built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, parts, 3, type, &e), e);
+}
+
+static ax_expr *
+boolean_test(AfdwTranslate *ctx, BooleanTest *b)
+{
+	ax_fn		fn = AX_FN_NONE;
+
+	switch (b->booltesttype)
+	{
+		case IS_TRUE:
+			fn = AX_FN_IS_TRUE;
+			break;
+		case IS_NOT_TRUE:
+			fn = AX_FN_IS_NOT_TRUE;
+			break;
+		case IS_FALSE:
+			fn = AX_FN_IS_FALSE;
+			break;
+		case IS_NOT_FALSE:
+			fn = AX_FN_IS_NOT_FALSE;
+			break;
+		case IS_UNKNOWN:
+			fn = AX_FN_IS_NULL;
+			break;
+		case IS_NOT_UNKNOWN:
+			fn = AX_FN_IS_NOT_NULL;
+			break;
+	}
+	return call1(ctx, fn, afdw_translate(ctx, b->arg));
+}
+
+/* Another name for the same bytes, perhaps with another collation. */
+static ax_expr *
+relabel(AfdwTranslate *ctx, RelabelType *r)
+{
+	ax_expr    *e = afdw_translate(ctx, r->arg);
+	ax_type		type;
+	const char *obstacle;
+
+	if (e == NULL)
+		return NULL;
+	if (!afdw_type(r->resulttype, -1, r->resultcollid, &type, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	if (type.id != e->type.id)
+		return refuse(ctx, "cast from %s to %s", format_type_be(exprType((Node *) r->arg)),
+					  format_type_be(r->resulttype));
+	e->type.coll = type.coll;	/* the tree is new and ours */
+	return e;
+}
+
+/* Is the expression an input column above a grouping? */
+static ax_expr *
+from_env(AfdwTranslate *ctx, Expr *expr)
+{
+	ListCell   *lc;
+	uint32		i = 0;
+
+	foreach(lc, ctx->env)
+	{
+		if (equal(lfirst(lc), expr))
+		{
+			ax_expr    *e = NULL;
+
+			return built(ctx, ax_expr_col(&ctx->plan->task, ctx->plan->arena, i, ctx->envtype[i],
+										  &e), e);
+		}
+		i++;
+	}
+	return NULL;
+}
+
+/* NULL with ctx->reason when the engine cannot evaluate it as PostgreSQL does. */
+ax_expr *
+afdw_translate(AfdwTranslate *ctx, Expr *expr)
+{
+	ax_expr    *e = NULL;
+
+	check_stack_depth();
+	if (ctx->attcol == NULL && (e = from_env(ctx, expr)) != NULL)
+		return e;
+	if (IsA(expr, Const))
+	{
+		Const	   *c = (Const *) expr;
+
+		return constant(ctx, c->constvalue, c->constisnull, c->consttype, c->consttypmod,
+						c->constcollid);
+	}
+	if (afdw_is_constant((Node *) expr))
+		return parameter(ctx, expr);
+
+	switch (nodeTag(expr))
+	{
+		case T_Var:
+			return column(ctx, (Var *) expr, true);
+		case T_Param:
+			return parameter(ctx, expr);
+		case T_OpExpr:
+			{
+				OpExpr	   *o = (OpExpr *) expr;
+
+				set_opfuncid(o);
+				return function(ctx, o->opfuncid, o->inputcollid, o->args, (Node *) o);
+			}
+		case T_FuncExpr:
+			{
+				FuncExpr   *f = (FuncExpr *) expr;
+
+				if (f->funcretset || f->funcvariadic)
+					return refuse(ctx, "a set-returning or variadic function");
+				return function(ctx, f->funcid, f->inputcollid, f->args, (Node *) f);
+			}
+		case T_DistinctExpr:
+			set_opfuncid((OpExpr *) expr);
+			return distinct(ctx, (DistinctExpr *) expr);
+		case T_NullIfExpr:
+			set_opfuncid((OpExpr *) expr);
+			return null_if(ctx, (NullIfExpr *) expr);
+		case T_ScalarArrayOpExpr:
+			set_sa_opfuncid((ScalarArrayOpExpr *) expr);
+			return array_op(ctx, (ScalarArrayOpExpr *) expr);
+		case T_BoolExpr:
+			{
+				BoolExpr   *b = (BoolExpr *) expr;
+				ax_expr   **a = arguments(ctx, b->args);
+
+				if (a == NULL)
+					return NULL;
+				if (b->boolop == NOT_EXPR)
+					return call(ctx, AX_FN_NOT, a, 1);
+				return boolean(ctx, b->boolop == AND_EXPR ? AX_X_AND : AX_X_OR, a,
+							   list_length(b->args));
+			}
+		case T_NullTest:
+			{
+				NullTest   *t = (NullTest *) expr;
+				ax_expr    *arg;
+
+				if (t->argisrow)
+					return refuse(ctx, "a row is tested for null");
+				if (IsA(t->arg, Var) && ctx->attcol)
+					arg = column(ctx, (Var *) t->arg, false);
+				else
+					arg = afdw_translate(ctx, t->arg);
+				return call1(ctx, t->nulltesttype == IS_NULL ? AX_FN_IS_NULL : AX_FN_IS_NOT_NULL,
+							 arg);
+			}
+		case T_BooleanTest:
+			return boolean_test(ctx, (BooleanTest *) expr);
+		case T_CaseExpr:
+			return case_expr(ctx, (CaseExpr *) expr);
+		case T_CaseTestExpr:
+			if (ctx->case_arg)
+				return ctx->case_arg;
+			return refuse(ctx, "a case test outside of CASE");
+		case T_CoalesceExpr:
+			{
+				CoalesceExpr *c = (CoalesceExpr *) expr;
+				ax_expr   **a = arguments(ctx, c->args);
+
+				if (a == NULL)
+					return NULL;
+				return checked(ctx,
+							   built(ctx, ax_expr_coalesce(&ctx->plan->task, ctx->plan->arena, a,
+														   (uint32) list_length(c->args), &e), e),
+							   c->coalescetype, -1, c->coalescecollid);
+			}
+		case T_RelabelType:
+			return relabel(ctx, (RelabelType *) expr);
+		case T_MinMaxExpr:
+			return refuse(ctx, "the engine has no GREATEST and LEAST");
+		case T_CoerceViaIO:
+			return refuse(ctx, "cast from %s to %s",
+						  format_type_be(exprType((Node *) ((CoerceViaIO *) expr)->arg)),
+						  format_type_be(((CoerceViaIO *) expr)->resulttype));
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+		case T_SubLink:
+			return refuse(ctx, "a subquery");
+		case T_Aggref:
+			return refuse(ctx, "an aggregate");
+		case T_WindowFunc:
+			return refuse(ctx, "a window function");
+		default:
+			if (contain_volatile_functions((Node *) expr))
+				return refuse(ctx, "a volatile function");
+			return refuse(ctx, "the engine does not have this kind of expression");
+	}
+}
+
+/* One aggregate call over the input columns; false with ctx->reason. */
+bool
+afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0)
+		return refuse(ctx, "a partial aggregate") != NULL;
+	if (agg->aggkind != AGGKIND_NORMAL || agg->aggdirectargs != NIL || agg->aggvariadic)
+		return refuse(ctx, "an ordered-set or variadic aggregate") != NULL;
+	if (agg->aggorder != NIL)
+		return refuse(ctx, "ORDER BY in an aggregate") != NULL;
+	out->agg = (uint8_t) afdw_shippable_aggregate(agg->aggfnoid, agg->inputcollid, &ctx->reason);
+	if (out->agg == AX_AGG_NONE)
+		return false;
+	out->distinct = agg->aggdistinct != NIL;
+	if (agg->args != NIL)
+	{
+		TargetEntry *tle;
+
+		if (list_length(agg->args) != 1)
+			return refuse(ctx, "an aggregate of several arguments") != NULL;
+		tle = linitial_node(TargetEntry, agg->args);
+		if (out->distinct &&
+			!afdw_shippable_equality(exprType((Node *) tle->expr), exprCollation((Node *) tle->expr),
+									 &ctx->reason))
+			return false;
+		if (out->agg == AX_AGG_COUNT && !out->distinct && IsA(tle->expr, Var) && ctx->attcol)
+			out->arg = column(ctx, (Var *) tle->expr, false);
+		else
+			out->arg = afdw_translate(ctx, tle->expr);
+		if (out->arg == NULL)
+			return false;
+	}
+	if (agg->aggfilter && (out->filter = afdw_translate(ctx, agg->aggfilter)) == NULL)
+		return false;
+	return true;
+}
