@@ -1,0 +1,241 @@
+/* The door's engine and queries: a thin coat over exec/, which may not see ax.h.
+ *
+ * The engine owns what queries share: pool, io, metadata cache, budget.  A query here is an
+ * ax_exec plus the request it shows to the host. */
+#include "ax_int.h"
+
+#include "base/cpu.h"
+
+#include <string.h>
+
+#define METADATA_DEFAULT ((int64_t) 64 << 20)
+#define SLAB_DEFAULT ((int64_t) 256 << 20)
+#define FILES_DEFAULT 256u
+
+struct ax_query
+{
+    ax_exec *x;
+    ax_request request;
+};
+
+/* ---- engine ----------------------------------------------------------------------------------- */
+
+static ax_status parts_create(ax_engine *e, const ax_engine_opts *o, uint32_t threads)
+{
+    int64_t meta = o->metadata_cache_bytes > 0 ? o->metadata_cache_bytes : METADATA_DEFAULT;
+
+    AX_TRY(ax_pool_create(&e->env.pool, threads, o->idle_ms, o->spin_us));
+    AX_TRY(ax_io_create(&e->env.io, o->max_open_files > 0 ? o->max_open_files : FILES_DEFAULT));
+    return ax_cache_create(meta, &e->env.cache);
+}
+
+ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *err)
+{
+    ax_engine *e = (ax_engine *) ax_obj_alloc(sizeof *e);
+    uint32_t threads = o->max_threads > 0 ? o->max_threads : ax_cpu_count();
+    ax_status st = AX_ENOMEM;
+
+    ax_error_clear(err);
+    *out = NULL;
+    if (e != NULL)
+    {
+        ax_budget_init(&e->budget, "engine",
+                       o->memory_limit_bytes > 0 ? o->memory_limit_bytes : INT64_MAX, NULL);
+        e->env.budget = &e->budget;
+        e->slab_keep = o->slab_keep_bytes > 0 ? o->slab_keep_bytes : SLAB_DEFAULT;
+        atomic_init(&e->env.max_threads, threads);
+        e->pool_threads = threads;
+        st = parts_create(e, o, threads);
+    }
+    if (st != AX_OK)
+    {
+        err->code = st;
+        memcpy(err->msg, "the engine could not be created",
+               sizeof "the engine could not be created");
+        ax_engine_destroy(e);
+        return st;
+    }
+    *out = e;
+    return AX_OK;
+}
+
+void ax_engine_destroy(ax_engine *e)
+{
+    if (e == NULL)
+        return;
+    ax_pool_destroy(e->env.pool);
+    ax_cache_destroy(e->env.cache);
+    if (e->env.io != NULL)
+        ax_io_destroy(e->env.io);
+    ax_obj_free(e);
+}
+
+uint32_t ax_engine_threads(const ax_engine *e) { return ax_pool_threads(e->env.pool); }
+
+uint32_t ax_engine_queries(const ax_engine *e)
+{
+    return atomic_load_explicit(&e->env.queries, memory_order_relaxed);
+}
+
+int64_t ax_engine_used_bytes(const ax_engine *e)
+{
+    return atomic_load_explicit(&e->budget.used_bytes, memory_order_relaxed);
+}
+
+void ax_engine_trim(ax_engine *e)
+{
+    ax_cache_trim(e->env.cache);
+    (void) ax_slab_trim(0);
+}
+
+void ax_engine_set_max_threads(ax_engine *e, uint32_t n)
+{
+    if (n == 0 || n > e->pool_threads)
+        n = e->pool_threads;
+    atomic_store_explicit(&e->env.max_threads, n, memory_order_relaxed);
+}
+
+ax_budget *ax_engine_budget(ax_engine *e) { return &e->budget; }
+ax_io *ax_engine_io(ax_engine *e) { return e->env.io; }
+
+/* ---- queries ------------------------------------------------------------------------------------ */
+
+static ax_exec_opts exec_opts(const ax_query_opts *o)
+{
+    return (ax_exec_opts){.max_threads = o->max_threads,
+                          .memory_limit_bytes = o->memory_limit_bytes,
+                          .allow = o->allow,
+                          .wake = o->wake,
+                          .wake_arg = o->wake_arg,
+                          .params = o->params,
+                          .strict_float_sum = o->strict_float_sum};
+}
+
+static ax_query *wrap(ax_query **out, ax_error *err)
+{
+    ax_error_clear(err);
+    *out = (ax_query *) ax_obj_alloc(sizeof **out);
+    if (*out == NULL)
+        err->code = AX_ENOMEM;
+    return *out;
+}
+
+static ax_status wrapped(ax_query **out, ax_status st)
+{
+    if (st != AX_OK)
+    {
+        ax_obj_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+ax_status ax_query_open(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_query **out,
+                        ax_error *err)
+{
+    ax_exec_opts eo = exec_opts(o);
+
+    if (wrap(out, err) == NULL)
+        return AX_ENOMEM;
+    return wrapped(out, ax_exec_open(&e->env, s, &eo, &(*out)->x, err));
+}
+
+ax_status ax_query_start(ax_engine *e, const ax_plan *p, const ax_query_opts *o, ax_query **out,
+                         ax_error *err)
+{
+    ax_exec_opts eo = exec_opts(o);
+
+    if (wrap(out, err) == NULL)
+        return AX_ENOMEM;
+    return wrapped(out, ax_exec_start(&e->env, p, &eo, &(*out)->x, err));
+}
+
+ax_next ax_query_next(ax_query *q, ax_batch **out)
+{
+    switch (ax_exec_next(q->x, out))
+    {
+    case AX_EXEC_BATCH:
+        return AX_NEXT_BATCH;
+    case AX_EXEC_DONE:
+        return AX_NEXT_DONE;
+    case AX_EXEC_WAIT:
+        return AX_NEXT_WAIT;
+    case AX_EXEC_REQUEST:
+        q->request.kind = AX_REQ_HOST_FN;
+        q->request.u.fn = ax_exec_request(q->x);
+        return AX_NEXT_REQUEST;
+    case AX_EXEC_ERROR:
+        break;
+    }
+    return AX_NEXT_ERROR;
+}
+
+const ax_error *ax_query_error(const ax_query *q) { return ax_exec_error(q->x); }
+void ax_query_stop(ax_query *q) { ax_exec_stop(q->x); }
+
+void ax_query_destroy(ax_query *q)
+{
+    if (q == NULL)
+        return;
+    ax_exec_destroy(q->x);
+    ax_obj_free(q);
+}
+
+ax_status ax_query_rebind(ax_query *q, const ax_params *params)
+{
+    return ax_exec_rebind(q->x, params);
+}
+
+const ax_request *ax_query_request(const ax_query *q) { return &q->request; }
+
+ax_status ax_query_reply(ax_query *q, const ax_reply *r)
+{
+    return ax_exec_reply(q->x, r->value, r->raised);
+}
+
+ax_status ax_query_feed(ax_query *q, uint32_t input, const ax_batch *rows, bool *full)
+{
+    return ax_exec_feed(q->x, input, rows, full);
+}
+
+ax_status ax_query_feed_end(ax_query *q, uint32_t input)
+{
+    return ax_exec_feed_end(q->x, input);
+}
+
+void ax_query_profile(const ax_query *q, ax_profile *out)
+{
+    ax_exec_profile p;
+
+    ax_exec_profile_get(q->x, &p);
+    memset(out, 0, sizeof *out);
+    out->format = p.format;
+    out->split_unit = p.split_unit;
+    out->files = p.files;
+    memcpy(out->files_pruned, p.files_pruned, sizeof out->files_pruned);
+    out->splits = p.splits;
+    memcpy(out->splits_pruned, p.splits_pruned, sizeof out->splits_pruned);
+    out->splits_done = p.splits_done;
+    out->scan = p.scan;
+    out->requests = p.requests;
+    out->bytes_read = p.bytes_read;
+    out->bytes_cached = p.bytes_cached;
+    out->rows_out = p.rows_out;
+    out->groups = p.groups;
+    out->memory_peak_bytes = p.memory_peak_bytes;
+    out->threads_granted = p.threads_granted;
+    out->threads_peak = p.threads_peak;
+    out->elapsed_ns = p.elapsed_ns;
+    out->cpu_ns = p.cpu_ns;
+    out->open_ns = p.open_ns;
+    out->aggregate_ns = p.aggregate_ns;
+    out->sort_ns = p.sort_ns;
+    out->host_calls = p.host_calls;
+    out->host_values = p.host_values;
+    out->from_metadata = p.from_metadata;
+}
+
+const char *ax_query_pipeline(const ax_query *q, ax_arena *a, bool dot)
+{
+    return ax_exec_pipeline(q->x, a, dot);
+}

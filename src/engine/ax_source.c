@@ -1,0 +1,264 @@
+/* Sources: what was declared, and what the files' metadata says about it. */
+#include "ax_int.h"
+
+#include <string.h>
+
+/* ---- making ----------------------------------------------------------------------------------- */
+
+static ax_status copy_text(ax_task *t, ax_arena *a, const char *s, const char **out)
+{
+    *out = NULL;
+    if (s != NULL)
+        AX_NEW(t, *out, ax_arena_strndup(a, s, strlen(s)));
+    return AX_OK;
+}
+
+static ax_status copy_value(ax_task *t, ax_arena *a, const ax_value *v, const ax_value **out)
+{
+    ax_value *c;
+
+    *out = NULL;
+    if (v == NULL)
+        return AX_OK;
+    AX_NEW(t, c, (ax_value *) ax_arena_alloc(a, sizeof *c));
+    *c = *v;
+    if (!v->null && ax_type_is_str(v->type))
+        AX_NEW(t, c->u.s.p,
+               (const uint8_t *) ax_arena_strndup(a, (const char *) v->u.s.p, v->u.s.len));
+    *out = c;
+    return AX_OK;
+}
+
+static ax_status copy_texts(ax_task *t, ax_arena *a, const char *const *in, uint32_t n,
+                            const char ***out)
+{
+    AX_NEW(t, *out, (const char **) ax_arena_alloc0(a, (n + 1) * sizeof(char *)));
+    for (uint32_t i = 0; i < n; i++)
+        AX_TRY(copy_text(t, a, in[i], &(*out)[i]));
+    return AX_OK;
+}
+
+static ax_status copy_columns(ax_task *t, ax_source *s, const ax_source_spec *spec)
+{
+    ax_arena *a = s->arena;
+
+    AX_NEW(t, s->col, (ax_colspec *) ax_arena_alloc0(a, (spec->ncols + 1) * sizeof *s->col));
+    for (uint32_t i = 0; i < spec->ncols; i++)
+    {
+        const ax_colspec *from = &spec->col[i];
+        ax_colspec *to = &s->col[i];
+        const char **path;
+
+        *to = *from;
+        AX_TRY(copy_text(t, a, from->name, &to->name));
+        AX_TRY(copy_texts(t, a, from->path, from->npath, &path));
+        to->path = path;
+        AX_TRY(copy_text(t, a, from->sub_path, &to->sub_path));
+        AX_TRY(copy_value(t, a, from->deflt, &to->deflt));
+    }
+    s->ncols = spec->ncols;
+    return AX_OK;
+}
+
+static ax_status source_fill(ax_task *t, ax_source *s, const ax_source_spec *spec)
+{
+    if (spec->format != NULL && strcmp(spec->format, "auto") != 0)
+    {
+        s->format = ax_format_find(spec->format);
+        AX_CHECK(t, s->format != NULL, AX_EOPTION, "format \"%s\" is not known", spec->format);
+    }
+    s->bind = spec->bind;
+    s->npaths = spec->npaths;
+    AX_TRY(copy_texts(t, s->arena, spec->path, spec->npaths, &s->path));
+    AX_TRY(copy_text(t, s->arena, spec->options, &s->options));
+    return copy_columns(t, s, spec);
+}
+
+ax_status ax_source_create(ax_engine *e, const ax_source_spec *spec, ax_source **out, ax_error *err)
+{
+    ax_source *s = (ax_source *) ax_obj_alloc(sizeof *s);
+    ax_task t = {0};
+    ax_status st = AX_ENOMEM;
+
+    ax_error_clear(err);
+    ax_error_clear(&t.err);
+    t.budget = &e->budget;
+    *out = NULL;
+    if (s != NULL)
+    {
+        s->env = &e->env;
+        s->arena = ax_arena_create(&e->budget, 0);
+        st = s->arena != NULL ? source_fill(&t, s, spec) : ax_fail_nomem(&t, 0);
+    }
+    if (st != AX_OK)
+    {
+        *err = t.err;
+        err->code = st;
+        ax_source_destroy(s);
+        return st;
+    }
+    *out = s;
+    return AX_OK;
+}
+
+void ax_source_destroy(ax_source *s)
+{
+    if (s == NULL)
+        return;
+    ax_snapshot_unref(s->snap);
+    ax_arena_destroy(s->arena);
+    ax_obj_free(s);
+}
+
+/* ---- facts ---------------------------------------------------------------------------------------- */
+
+uint32_t ax_source_files(const ax_source *s) { return s->snap != NULL ? s->snap->nfiles : 0; }
+
+const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i) { return s->snap->file[i].file; }
+
+const char *ax_source_file_path(const ax_source *s, uint32_t i) { return s->snap->file[i].path; }
+
+const ax_schema *ax_source_schema(const ax_source *s)
+{
+    static const ax_schema none;
+
+    return ax_source_files(s) > 0 ? &s->snap->file[0].file->schema : &none;
+}
+
+const char *ax_source_format(const ax_source *s)
+{
+    return ax_source_files(s) > 0 ? s->snap->file[0].file->format->name : "";
+}
+
+int64_t ax_source_rows(const ax_source *s) { return s->snap != NULL ? s->snap->rows : 0; }
+int64_t ax_source_bytes(const ax_source *s) { return s->snap != NULL ? s->snap->bytes : 0; }
+uint32_t ax_source_splits(const ax_source *s) { return s->snap != NULL ? s->snap->splits : 0; }
+
+/* Widen `all` by one split's bounds; `first`: it has none yet. */
+static void add_bounds(ax_bounds *all, const ax_bounds *b, bool first)
+{
+    if (b->nulls >= 0 && b->rows >= 0 && b->nulls == b->rows)
+    {
+        /* Only nulls: says nothing about the values. */
+    }
+    else if (first)
+    {
+        all->has_min = b->has_min;
+        all->has_max = b->has_max;
+        all->min = b->min;
+        all->max = b->max;
+        all->min_exact = b->min_exact;
+        all->max_exact = b->max_exact;
+    }
+    else
+    {
+        all->has_min = all->has_min && b->has_min;
+        all->has_max = all->has_max && b->has_max;
+        if (all->has_min && ax_value_cmp(&b->min, &all->min) < 0)
+        {
+            all->min = b->min;
+            all->min_exact = b->min_exact;
+        }
+        if (all->has_max && ax_value_cmp(&b->max, &all->max) > 0)
+        {
+            all->max = b->max;
+            all->max_exact = b->max_exact;
+        }
+    }
+    all->nulls = all->nulls < 0 || b->nulls < 0 ? -1 : all->nulls + b->nulls;
+    all->rows = all->rows < 0 || b->rows < 0 ? -1 : all->rows + b->rows;
+}
+
+static bool only_nulls(const ax_bounds *b)
+{
+    return b->nulls >= 0 && b->nulls == b->rows;
+}
+
+bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out)
+{
+    bool known = true, first = true;
+    double rows = 0;
+
+    memset(out, 0, sizeof *out);
+    if (ax_source_files(s) == 0 || col >= s->ncols)
+        return false;
+    for (uint32_t i = 0; i < s->snap->nfiles; i++)
+    {
+        const ax_snapfile *f = &s->snap->file[i];
+        const ax_format *fmt = f->file->format;
+        double distinct = fmt->distinct != NULL ? fmt->distinct(f->bind, col) : 0;
+        double width = fmt->width != NULL ? fmt->width(f->bind, col) : 0;
+
+        /* Files may share values: the largest of them is the safe guess. */
+        if (distinct > out->distinct)
+            out->distinct = distinct;
+        out->width += width * (double) f->file->nrows;
+        rows += (double) f->file->nrows;
+        for (uint32_t sp = 0; sp < f->file->nsplits && known; sp++)
+        {
+            ax_bounds b;
+
+            memset(&b, 0, sizeof b);
+            known = fmt->bounds != NULL && fmt->bounds(f->bind, sp, col, &b);
+            if (known)
+            {
+                add_bounds(&out->bounds, &b, first);
+                first = first && only_nulls(&b);
+            }
+        }
+    }
+    out->width = rows > 0 ? out->width / rows : 0;
+    if (!known)
+    {
+        memset(&out->bounds, 0, sizeof out->bounds);
+        out->bounds.nulls = out->bounds.rows = -1;
+    }
+    return known || out->distinct > 0 || out->width > 0;
+}
+
+typedef struct split_ref { const ax_snapfile *f; uint32_t split; } split_ref;
+
+static bool split_bounds(void *self, uint32_t col, ax_bounds *out)
+{
+    const split_ref *r = (const split_ref *) self;
+    const ax_format *fmt = r->f->file->format;
+
+    memset(out, 0, sizeof *out);
+    return fmt->bounds != NULL && fmt->bounds(r->f->bind, r->split, col, out);
+}
+
+static int64_t rows_matching(const ax_source *s, const ax_filter *f)
+{
+    int64_t rows = 0;
+
+    for (uint32_t i = 0; i < s->snap->nfiles; i++)
+        for (uint32_t sp = 0; sp < s->snap->file[i].file->nsplits; sp++)
+        {
+            split_ref ref = {&s->snap->file[i], sp};
+            ax_stats_src src = {&ref, split_bounds, NULL};
+            ax_split split;
+
+            memset(&split, 0, sizeof split);
+            ref.f->file->format->split(ref.f->file, sp, &split);
+            if (ax_filter_match(f, &src) != AX_MATCH_NONE)
+                rows += split.nrows;
+        }
+    return rows;
+}
+
+int64_t ax_source_rows_matching(ax_source *s, ax_expr *const *conj, uint32_t nconj)
+{
+    const ax_params none = {NULL, 0};
+    ax_filter *f;
+    ax_task t;
+    int64_t rows = ax_source_rows(s);
+
+    if (s->snap == NULL || s->ncols == 0 || nconj == 0)
+        return rows;
+    if (ax_task_init(&t, s->env->budget, NULL) != AX_OK)
+        return rows;
+    if (ax_filter_create(&t, t.arena, conj, nconj, &none, &f) == AX_OK)
+        rows = rows_matching(s, f);
+    ax_task_fini(&t);
+    return rows;
+}

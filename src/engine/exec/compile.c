@@ -1,0 +1,690 @@
+/* Cuts a plan into stages.
+ *
+ * The recursion goes from the root down and carries what happens to a node's rows afterwards: a list
+ * of operators up to the sink, the sink, and the limits on the way to the root.  A streaming node
+ * puts its operator in front of the list; a breaker ends its stage (which reads the parts of the
+ * breaker) and goes on below with the breaker as sink; a union hands the same list to all its
+ * children, so that they share one sink and one limit.  Filters that end up first in the list of a
+ * scan become part of the scan. */
+#include "exec/exec_int.h"
+
+#include <string.h>
+
+#define MAX_DEPTH 200u
+
+typedef struct oplink { ax_op *op; struct oplink *next; } oplink;
+
+typedef struct compiler
+{
+    ax_exec *x;
+    ax_task *t;
+    ax_arena *a;
+    ax_stage *last;
+    ax_sink *last_sink;
+} compiler;
+
+/* What happens to a node's rows. */
+typedef struct above
+{
+    oplink *ops;
+    ax_sink *sink;
+    ax_limits *limits;
+    ax_sink *also_waits; /* a key set that an operator in ops probes, or NULL */
+    bool one_lane;       /* an operator in ops needs all rows in order */
+} above;
+
+static ax_status node(compiler *c, const ax_node *n, above up, uint32_t depth);
+
+/* ---- small things --------------------------------------------------------------------------- */
+
+static ax_status new_op(compiler *c, ax_op_kind kind, const ax_node *n, uint32_t ncols,
+                        const ax_type *type, ax_op **out)
+{
+    AX_NEW(c->t, *out, (ax_op *) ax_arena_alloc0(c->a, sizeof **out));
+    (*out)->kind = (uint8_t) kind;
+    (*out)->node = n;
+    (*out)->ncols = ncols;
+    (*out)->type = type;
+    return AX_OK;
+}
+
+static ax_status put_front(compiler *c, above *up, ax_op *op)
+{
+    oplink *l;
+
+    AX_NEW(c->t, l, (oplink *) ax_arena_alloc(c->a, sizeof *l));
+    l->op = op;
+    l->next = up->ops;
+    up->ops = l;
+    return AX_OK;
+}
+
+static ax_status project(compiler *c, const ax_node *n, ax_expr **expr, uint32_t ncols,
+                         const ax_type *type, ax_op **out)
+{
+    AX_TRY(new_op(c, AX_OP_PROJECT, n, ncols, type, out));
+    (*out)->expr = expr;
+    return ax_prog_compile(c->t, c->a, expr, ncols, &c->x->o.params, &(*out)->prog);
+}
+
+static ax_status new_sink(compiler *c, ax_sink_kind kind, const ax_node *n, ax_sink **out)
+{
+    AX_NEW(c->t, *out, (ax_sink *) ax_arena_alloc0(c->a, sizeof **out));
+    (*out)->kind = (uint8_t) kind;
+    (*out)->node = n;
+    if (c->last_sink != NULL)
+        c->last_sink->all_next = *out;
+    else
+        c->x->sinks = *out;
+    c->last_sink = *out;
+    return AX_OK;
+}
+
+static ax_status new_stage(compiler *c, ax_src_kind src, above up, ax_stage **out)
+{
+    ax_stage *st;
+    uint32_t n = 0;
+
+    AX_NEW(c->t, st, (ax_stage *) ax_arena_alloc0(c->a, sizeof *st));
+    for (oplink *l = up.ops; l != NULL; l = l->next)
+        n++;
+    AX_NEW(c->t, st->op, (ax_op **) ax_arena_alloc(c->a, (n + 1) * sizeof(ax_op *)));
+    for (oplink *l = up.ops; l != NULL; l = l->next)
+        st->op[st->nops++] = l->op;
+    st->x = c->x;
+    st->id = c->x->nstages++;
+    st->src = (uint8_t) src;
+    st->sink = up.sink;
+    st->limits = up.limits;
+    st->one_lane = up.one_lane;
+    st->nlanes = up.one_lane ? 1 : c->x->max_lanes;
+    atomic_fetch_add_explicit(&up.sink->stages_left, 1, memory_order_relaxed);
+    if (up.also_waits != NULL)
+    {
+        atomic_fetch_add_explicit(&st->waits, 1, memory_order_relaxed);
+        st->also_waits = up.also_waits;
+    }
+    if (c->last != NULL)
+        c->last->all_next = st;
+    else
+        c->x->stages = st;
+    c->last = st;
+    *out = st;
+    return AX_OK;
+}
+
+/* The stage that reads the parts of a breaker. */
+static ax_status parts_stage(compiler *c, ax_sink *s, above up, bool ordered)
+{
+    ax_stage *st;
+
+    up.one_lane = up.one_lane || ordered;
+    AX_TRY(new_stage(c, AX_SRC_PARTS, up, &st));
+    st->parts = s;
+    s->next = st;
+    atomic_fetch_add_explicit(&st->waits, 1, memory_order_relaxed);
+    return AX_OK;
+}
+
+/* A LIMIT or OFFSET expression; absent and null are `none`. */
+static ax_status bound_value(compiler *c, ax_expr *e, int64_t none, int64_t *out)
+{
+    ax_prog *prog;
+    ax_eval *eval;
+    ax_vec v;
+    ax_batch one = {.nrows = 1, .nsel = 1, .arena = c->a};
+    ax_eval_result r = {0};
+    ax_value val;
+
+    *out = none;
+    if (e == NULL)
+        return AX_OK;
+    AX_TRY(ax_prog_compile(c->t, c->a, &e, 1, &c->x->o.params, &prog));
+    AX_TRY(ax_eval_create(c->t, c->a, prog, &eval));
+    AX_TRY(ax_eval_run(c->t, eval, &one, &v, &r));
+    AX_CHECK(c->t, r.need == NULL, AX_EUNSUPPORTED, "limit needs a function of the host");
+    val = ax_vec_value(&v, 0);
+    if (val.null)
+        return AX_OK;
+    AX_CHECK(c->t, val.u.i >= 0, AX_EPLAN, "limit or offset must not be negative");
+    *out = val.u.i;
+    return AX_OK;
+}
+
+static int64_t add_sat(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
+/* ---- scans ---------------------------------------------------------------------------------- */
+
+/* A copy of e with columns renumbered; constants and lists are shared. */
+static ax_status renumber(compiler *c, const ax_expr *e, const uint32_t *to, uint32_t depth,
+                          ax_expr **out)
+{
+    ax_expr *n;
+
+    AX_CHECK(c->t, depth < 10000, AX_EPLAN, "plan expression is nested too deep");
+    AX_NEW(c->t, n, (ax_expr *) ax_arena_alloc(c->a, sizeof *n));
+    *n = *e;
+    if (e->kind == AX_X_COL)
+        n->u.col = to[e->u.col];
+    AX_NEW(c->t, n->arg, (ax_expr **) ax_arena_alloc(c->a, (e->nargs + 1) * sizeof *n->arg));
+    for (uint32_t i = 0; i < e->nargs; i++)
+        AX_TRY(renumber(c, e->arg[i], to, depth + 1, &n->arg[i]));
+    *out = n;
+    return AX_OK;
+}
+
+static void mark_columns(const ax_expr *e, bool *used, uint32_t n)
+{
+    if (e->kind == AX_X_COL && e->u.col < n)
+        used[e->u.col] = true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        mark_columns(e->arg[i], used, n);
+}
+
+/* Which columns of the scan does anything above the merged filter look at? */
+static ax_status find_filter_only(compiler *c, ax_scan *s, const oplink *ops)
+{
+    uint32_t n = s->ncolumns;
+    bool *used;
+    bool all = true;
+
+    AX_NEW(c->t, used, (bool *) ax_arena_alloc0(c->a, n + 1));
+    AX_NEW(c->t, s->filter_only, (uint32_t *) ax_arena_alloc(c->a, (n + 1) * sizeof(uint32_t)));
+    for (; ops != NULL && all; ops = ops->next)
+    {
+        const ax_op *op = ops->op;
+
+        if (op->kind == AX_OP_LIMIT)
+            continue;
+        if (op->kind == AX_OP_FILTER)
+            for (uint32_t i = 0; i < op->nconj; i++)
+                mark_columns(op->conj[i], used, n);
+        else if (op->kind == AX_OP_PROJECT)
+        {
+            for (uint32_t i = 0; i < op->ncols; i++)
+                mark_columns(op->expr[i], used, n);
+            all = false;
+        }
+        else
+            break;
+    }
+    for (uint32_t i = 0; i < n && !all; i++)
+        if (!used[i])
+            s->filter_only[s->nfilter_only++] = i;
+    return AX_OK;
+}
+
+/* Move filters at the head of the operators into the scan. */
+static ax_status merge_filters(compiler *c, ax_scan *s, const ax_node *n, above *up)
+{
+    uint32_t total = n->u.scan.nconj;
+
+    for (oplink *l = up->ops; l != NULL && l->op->kind == AX_OP_FILTER; l = l->next)
+        total += l->op->nconj;
+    AX_NEW(c->t, s->conj, (ax_expr **) ax_arena_alloc(c->a, (total + 1) * sizeof(ax_expr *)));
+    for (uint32_t i = 0; i < n->u.scan.nconj; i++)
+        s->conj[s->nconj++] = n->u.scan.conj[i];
+    for (; up->ops != NULL && up->ops->op->kind == AX_OP_FILTER; up->ops = up->ops->next)
+        for (uint32_t i = 0; i < up->ops->op->nconj; i++)
+            s->conj[s->nconj++] = up->ops->op->conj[i];
+    return AX_OK;
+}
+
+/* The sink's first sort key is a plain column of this scan: let its threshold tighten the filter. */
+static void wire_live(compiler *c, ax_scan *s, const ax_node *n, ax_sink *sink)
+{
+    if (sink->kind != AX_SINK_ORDER || sink->tighten_scan != n ||
+        (c->x->o.allow & AX_ALLOW_LIVE) == 0)
+        return;
+    s->live = true;
+    s->live_col = sink->tighten_col;
+    s->live_op = sink->order.key[0].desc ? AX_FN_GE : AX_FN_LE;
+    s->live_nulls = sink->order.key[0].nulls_first;
+    sink->order.tighten = ax_scan_tighten;
+    sink->order.tighten_arg = s;
+}
+
+static ax_status scan_filters(compiler *c, ax_scan *s)
+{
+    ax_expr **declared;
+
+    if (s->nconj == 0 && !s->live)
+        return AX_OK;
+    AX_TRY(ax_filter_create(c->t, c->a, s->conj, s->nconj, &c->x->o.params, &s->filter));
+    AX_NEW(c->t, declared, (ax_expr **) ax_arena_alloc(c->a, (s->nconj + 1) * sizeof(ax_expr *)));
+    for (uint32_t i = 0; i < s->nconj; i++)
+        AX_TRY(renumber(c, s->conj[i], s->columns, 0, &declared[i]));
+    return ax_filter_create(c->t, c->a, declared, s->nconj, &c->x->o.params, &s->prune);
+}
+
+static ax_status scan(compiler *c, const ax_node *n, above up)
+{
+    ax_scan *s;
+    ax_stage *st;
+    ax_source *src = n->u.scan.source;
+
+    AX_CHECK(c->t, src->snap != NULL, AX_EPLAN, "plan uses a source that is not open");
+    AX_NEW(c->t, s, (ax_scan *) ax_arena_alloc0(c->a, sizeof *s));
+    s->node = n;
+    s->columns = n->u.scan.columns;
+    s->ncolumns = n->ncols;
+    AX_TRY(merge_filters(c, s, n, &up));
+    wire_live(c, s, n, up.sink);
+    AX_TRY(scan_filters(c, s));
+    AX_TRY(find_filter_only(c, s, up.ops));
+    /* The reader may not apply filters: they come back as an operator above it. */
+    if (s->filter != NULL && (c->x->o.allow & AX_ALLOW_PREWHERE) == 0)
+    {
+        ax_op *op;
+
+        AX_TRY(new_op(c, AX_OP_FILTER, NULL, n->ncols, n->type, &op));
+        op->filter = s->filter;
+        op->conj = s->conj;
+        op->nconj = s->nconj;
+        s->nfilter_only = 0;
+        AX_TRY(put_front(c, &up, op));
+    }
+    AX_TRY(new_stage(c, AX_SRC_SCAN, up, &st));
+    st->scan = s;
+    s->snap = src->snap;
+    atomic_fetch_add_explicit(&s->snap->refs, 1, memory_order_relaxed);
+    pthread_mutex_init(&s->live_lock, NULL);
+    if (c->x->first_scan == NULL)
+        c->x->first_scan = s;
+    return ax_scan_plan(c->x, s, st->nlanes, &st->nlanes);
+}
+
+/* ---- breakers --------------------------------------------------------------------------------- */
+
+/* count(*) without keys over a scan: rows of splits that match as a whole need not be read. */
+static bool count_only(const ax_exec *x, const ax_node *n)
+{
+    const ax_node *below = n->child[0];
+
+    if ((x->o.allow & AX_ALLOW_METADATA_AGG) == 0 || n->u.agg.nkeys > 0 || n->u.agg.ncalls == 0)
+        return false;
+    for (uint32_t i = 0; i < n->u.agg.ncalls; i++)
+        if (n->u.agg.call[i].agg != AX_AGG_COUNT_STAR || n->u.agg.call[i].filter != NULL)
+            return false;
+    while (below->kind == AX_N_FILTER)
+        below = below->child[0];
+    return below->kind == AX_N_SCAN;
+}
+
+/* Operands of an aggregation: keys, then for each call its argument and its filter. */
+static ax_status agg_operands(compiler *c, const ax_node *n, ax_sink *s, above *down)
+{
+    uint32_t nkeys = n->u.agg.nkeys, ncalls = n->u.agg.ncalls, at = nkeys;
+    ax_expr **expr;
+    ax_type *type;
+    ax_agg_arg *arg;
+    ax_op *op;
+
+    AX_NEW(c->t, expr, (ax_expr **) ax_arena_alloc(c->a, (nkeys + 2 * ncalls + 1) * sizeof *expr));
+    AX_NEW(c->t, type, (ax_type *) ax_arena_alloc(c->a, (nkeys + 2 * ncalls + 1) * sizeof *type));
+    AX_NEW(c->t, arg, (ax_agg_arg *) ax_arena_alloc0(c->a, (ncalls + 1) * sizeof *arg));
+    for (uint32_t i = 0; i < nkeys; i++)
+        expr[i] = n->u.agg.key[i];
+    for (uint32_t i = 0; i < ncalls; i++)
+    {
+        const ax_agg_call *call = &n->u.agg.call[i];
+
+        AX_CHECK(c->t, call->norder == 0, AX_EUNSUPPORTED,
+                 "aggregates with their own order are not supported");
+        arg[i] = (ax_agg_arg){.agg = call->agg, .distinct = call->distinct, .arg_col = -1,
+                              .filter_col = -1, .type = call->type};
+        if (call->arg != NULL)
+        {
+            arg[i].arg_col = (int32_t) at;
+            arg[i].arg_type = call->arg->type;
+            expr[at++] = call->arg;
+        }
+        if (call->filter != NULL)
+        {
+            arg[i].filter_col = (int32_t) at;
+            expr[at++] = call->filter;
+        }
+    }
+    for (uint32_t i = 0; i < at; i++)
+        type[i] = expr[i]->type;
+    s->agg.key_type = type;
+    s->agg.nkeys = nkeys;
+    s->agg.arg = arg;
+    s->agg.nargs = ncalls;
+    AX_TRY(project(c, n, expr, at, type, &op));
+    return put_front(c, down, op);
+}
+
+/* How many groups do the operators above want at most?  0: all. */
+static int64_t group_limit(const above *up)
+{
+    for (const oplink *l = up->ops; l != NULL; l = l->next)
+    {
+        const ax_limit *lim = l->op->limit;
+
+        if (l->op->kind == AX_OP_PROJECT)
+            continue;
+        if (l->op->kind != AX_OP_LIMIT || lim->limit >= INT64_MAX / 2 ||
+            lim->offset >= INT64_MAX / 2)
+            return 0;
+        return (int64_t) (lim->limit + lim->offset);
+    }
+    return 0;
+}
+
+static ax_status aggregate(compiler *c, const ax_node *n, above up, uint32_t depth)
+{
+    above down = {.limits = up.limits};
+    ax_sink *s;
+    bool from_meta = count_only(c->x, n);
+    ax_scan *first = c->x->first_scan;
+    ax_op *add = NULL;
+
+    AX_CHECK(c->t, n->u.agg.nsets == 0, AX_EUNSUPPORTED, "grouping sets are not supported");
+    AX_TRY(new_sink(c, AX_SINK_AGG, n, &s));
+    AX_TRY(agg_operands(c, n, s, &down));
+    s->agg.est_groups = n->est_rows;
+    s->agg.strict_float_sum = c->x->o.strict_float_sum;
+    s->agg.group_limit = n->u.agg.nkeys > 0 ? group_limit(&up) : 0;
+    down.sink = s;
+    down.one_lane = s->agg.strict_float_sum;
+    if (from_meta)
+    {
+        AX_TRY(new_op(c, AX_OP_ADD_COUNT, n, n->ncols, n->type, &add));
+        AX_TRY(put_front(c, &up, add));
+    }
+    AX_TRY(node(c, n->child[0], down, depth + 1));
+    if (from_meta)
+    {
+        /* The child is the one scan just made, the newest stage. */
+        c->last->scan->count_meta = true;
+        add->count = &c->last->scan->meta_rows;
+        c->x->count_only = first == NULL;
+    }
+    return parts_stage(c, s, up, false);
+}
+
+static ax_status distinct(compiler *c, const ax_node *n, const ax_node *const *child,
+                          uint32_t nchild, above up, uint32_t depth)
+{
+    above down = {.limits = up.limits};
+    ax_sink *s;
+
+    AX_TRY(new_sink(c, AX_SINK_AGG, n, &s));
+    s->agg.key_type = n->type;
+    s->agg.nkeys = n->ncols;
+    s->agg.est_groups = n->est_rows;
+    s->agg.group_limit = group_limit(&up);
+    down.sink = s;
+    for (uint32_t i = 0; i < nchild; i++)
+        AX_TRY(node(c, child[i], down, depth + 1));
+    return parts_stage(c, s, up, false);
+}
+
+/* Follow the first sort key down to a scan column, through nodes that drop no row for another
+ * reason than its own values and that cannot raise. */
+static void trace_key(ax_sink *s, const ax_node *n)
+{
+    uint32_t col = s->order.key[0].col;
+
+    for (;; n = n->child[0])
+    {
+        if (n->kind == AX_N_SCAN)
+        {
+            s->tighten_scan = n;
+            s->tighten_col = col;
+            return;
+        }
+        if (n->kind == AX_N_PROJECT)
+        {
+            for (uint32_t i = 0; i < n->ncols; i++)
+                if (n->u.project.expr[i]->can_raise)
+                    return;
+            if (n->u.project.expr[col]->kind != AX_X_COL)
+                return;
+            col = n->u.project.expr[col]->u.col;
+        }
+        else if (n->kind != AX_N_FILTER)
+            return;
+    }
+}
+
+static ax_status order(compiler *c, const ax_node *n, const ax_sort_key *key, uint32_t nkeys,
+                       ax_expr *limit, ax_expr *offset, above up, uint32_t depth)
+{
+    above down = {.limits = up.limits};
+    ax_order_key *k;
+    ax_sink *s;
+
+    AX_TRY(new_sink(c, AX_SINK_ORDER, n, &s));
+    AX_NEW(c->t, k, (ax_order_key *) ax_arena_alloc(c->a, (nkeys + 1) * sizeof *k));
+    for (uint32_t i = 0; i < nkeys; i++)
+        k[i] = (ax_order_key){key[i].col, key[i].desc, key[i].nulls_first};
+    s->order.type = n->type;
+    s->order.ncols = n->ncols;
+    s->order.key = k;
+    s->order.nkeys = nkeys;
+    AX_TRY(bound_value(c, limit, -1, &s->order.limit));
+    AX_TRY(bound_value(c, offset, 0, &s->order.offset));
+    if (s->order.limit >= 0)
+        s->order.limit = add_sat(s->order.limit, s->order.offset) - s->order.offset;
+    down.sink = s;
+    if (nkeys > 0 && s->order.limit >= 0)
+        trace_key(s, n->child[0]);
+    for (uint32_t i = 0; i < n->nchild; i++)
+        AX_TRY(node(c, n->child[i], down, depth + 1));
+    return parts_stage(c, s, up, true);
+}
+
+/* ---- streaming nodes ------------------------------------------------------------------------ */
+
+static ax_status filter(compiler *c, const ax_node *n, above up, uint32_t depth)
+{
+    ax_op *op;
+
+    AX_TRY(new_op(c, AX_OP_FILTER, n, n->ncols, n->type, &op));
+    op->conj = n->u.filter.conj;
+    op->nconj = n->u.filter.nconj;
+    AX_TRY(ax_filter_create(c->t, c->a, op->conj, op->nconj, &c->x->o.params, &op->filter));
+    AX_TRY(put_front(c, &up, op));
+    return node(c, n->child[0], up, depth + 1);
+}
+
+static ax_status limit(compiler *c, const ax_node *n, above up, uint32_t depth)
+{
+    int64_t lim, off;
+    ax_limits *l;
+    ax_op *op;
+
+    AX_TRY(bound_value(c, n->u.limit.limit, -1, &lim));
+    AX_TRY(bound_value(c, n->u.limit.offset, 0, &off));
+    AX_TRY(new_op(c, AX_OP_LIMIT, n, n->ncols, n->type, &op));
+    AX_NEW(c->t, op->limit, (ax_limit *) ax_arena_alloc0(c->a, sizeof *op->limit));
+    op->limit->limit = lim < 0 ? UINT64_MAX : (uint64_t) lim;
+    op->limit->offset = (uint64_t) off;
+    atomic_init(&op->limit->enough, lim == 0);
+    AX_NEW(c->t, l, (ax_limits *) ax_arena_alloc(c->a, sizeof *l));
+    l->limit = op->limit;
+    l->next = up.limits;
+    up.limits = l;
+    AX_TRY(put_front(c, &up, op));
+    return node(c, n->child[0], up, depth + 1);
+}
+
+static ax_status merge_final(compiler *c, const ax_node *n, above up, uint32_t depth)
+{
+    ax_op *op;
+
+    AX_CHECK(c->t, n->u.final.rule == AX_FINAL_VERSION, AX_EUNSUPPORTED,
+             "this kind of merge is not supported");
+    AX_TRY(new_op(c, AX_OP_FINAL, n, n->ncols, n->type, &op));
+    AX_TRY(put_front(c, &up, op));
+    up.one_lane = true;
+    return node(c, n->child[0], up, depth + 1);
+}
+
+static ax_status deletes(compiler *c, const ax_node *n, above up, uint32_t depth)
+{
+    above below = {.limits = up.limits};
+    ax_sink *s;
+    ax_op *op;
+
+    AX_CHECK(c->t, up.also_waits == NULL, AX_EUNSUPPORTED, "nested deletes are not supported");
+    AX_TRY(new_sink(c, AX_SINK_SET, n, &s));
+    AX_TRY(ax_keyset_create(c->t, n->u.deletes.col, n->u.deletes.ncol, &s->set));
+    below.sink = s;
+    AX_TRY(node(c, n->child[1], below, depth + 1));
+    AX_TRY(new_op(c, AX_OP_DELETES, n, n->ncols, n->type, &op));
+    op->set = s->set;
+    AX_TRY(put_front(c, &up, op));
+    up.also_waits = s;
+    return node(c, n->child[0], up, depth + 1);
+}
+
+static ax_status setop(compiler *c, const ax_node *n, above up, uint32_t depth)
+{
+    if (n->u.setop.kind == AX_SET_UNION && !n->u.setop.all)
+        return distinct(c, n, (const ax_node *const *) n->child, n->nchild, up, depth);
+    AX_CHECK(c->t, n->u.setop.kind <= AX_SET_UNION, AX_EUNSUPPORTED,
+             "intersect and except are not supported");
+    for (uint32_t i = 0; i < n->nchild; i++)
+        AX_TRY(node(c, n->child[i], up, depth + 1));
+    return AX_OK;
+}
+
+static ax_status external(compiler *c, const ax_node *n, above up)
+{
+    ax_stage *st;
+
+    AX_CHECK(c->t, n->u.external.input < AX_MAX_INPUTS && !c->x->input[n->u.external.input].used,
+             AX_EPLAN, "external input %u is used twice or too large", n->u.external.input);
+    up.one_lane = true;
+    AX_TRY(new_stage(c, AX_SRC_EXTERNAL, up, &st));
+    st->input = n->u.external.input;
+    c->x->input[st->input].used = true;
+    return AX_OK;
+}
+
+static ax_status node(compiler *c, const ax_node *n, above up, uint32_t depth)
+{
+    const ax_node *child = n->nchild > 0 ? n->child[0] : NULL;
+    ax_op *op;
+
+    AX_CHECK(c->t, depth < MAX_DEPTH, AX_EPLAN, "plan is nested too deep");
+    switch ((ax_node_kind) n->kind)
+    {
+    case AX_N_SCAN:
+        return scan(c, n, up);
+    case AX_N_EXTERNAL_INPUT:
+        return external(c, n, up);
+    case AX_N_FILTER:
+        return filter(c, n, up, depth);
+    case AX_N_PROJECT:
+        AX_TRY(project(c, n, n->u.project.expr, n->ncols, n->type, &op));
+        AX_TRY(put_front(c, &up, op));
+        return node(c, child, up, depth + 1);
+    case AX_N_AGGREGATE:
+        return aggregate(c, n, up, depth);
+    case AX_N_SORT:
+    case AX_N_TOPN:
+        return order(c, n, n->u.sort.key, n->u.sort.nkeys, n->u.sort.limit, n->u.sort.offset, up,
+                     depth);
+    case AX_N_ORDERED_MERGE:
+        return order(c, n, n->u.merge.key, n->u.merge.nkeys, NULL, NULL, up, depth);
+    case AX_N_LIMIT:
+        return limit(c, n, up, depth);
+    case AX_N_DISTINCT:
+        return distinct(c, n, &child, 1, up, depth);
+    case AX_N_SETOP:
+        return setop(c, n, up, depth);
+    case AX_N_MERGE_FINAL:
+        return merge_final(c, n, up, depth);
+    case AX_N_APPLY_DELETES:
+        return deletes(c, n, up, depth);
+    default:
+        return ax_fail(c->t, AX_EUNSUPPORTED, "this kind of plan node is not supported");
+    }
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+/* Number the lanes of each sink and link stages that wait for a key set. */
+static void assign_lanes(ax_exec *x)
+{
+    for (ax_stage *st = x->stages; st != NULL; st = st->all_next)
+    {
+        st->slot0 = st->sink->nlanes;
+        st->sink->nlanes += st->nlanes;
+        if (st->also_waits != NULL)
+        {
+            st->set_next = st->also_waits->next;
+            st->also_waits->next = st;
+        }
+    }
+}
+
+ax_status ax_exec_compile(ax_exec *x)
+{
+    compiler c = {.x = x, .t = &x->task, .a = x->task.arena};
+    above up = {0};
+
+    AX_CHECK(&x->task, x->plan->root != NULL, AX_EPLAN, "plan has no root");
+    AX_TRY(new_sink(&c, AX_SINK_OUTPUT, NULL, &up.sink));
+    AX_TRY(node(&c, x->plan->root, up, 0));
+    assign_lanes(x);
+    return AX_OK;
+}
+
+static void free_lane(ax_lane *l)
+{
+    ax_scan_abandon(l);
+    if (l->part != NULL)
+        l->stage->parts->breaker->ops->part_end(l->part);
+    ax_held_free(l->held);
+    ax_held_free(l->pending);
+    ax_arena_destroy(l->morsel);
+    ax_arena_destroy(l->state_arena);
+    ax_arena_destroy(l->task.arena);
+}
+
+void ax_exec_release(ax_exec *x)
+{
+    for (ax_stage *st = x->stages; st != NULL; st = st->all_next)
+    {
+        for (uint32_t i = 0; i < st->nlane; i++)
+            free_lane(&st->lane[i]);
+        ax_arena_destroy(st->arena);
+        st->arena = NULL;
+        st->lane = NULL;
+        st->nlane = 0;
+    }
+    for (ax_sink *s = x->sinks; s != NULL; s = s->all_next)
+    {
+        if (s->breaker != NULL)
+            s->breaker->ops->destroy(s->breaker);
+        s->breaker = NULL;
+        ax_keyset_destroy(s->set);
+        s->set = NULL;
+        ax_arena_destroy(s->arena);
+        s->arena = NULL;
+    }
+}
+
+void ax_exec_uncompile(ax_exec *x)
+{
+    ax_exec_release(x);
+    for (ax_stage *st = x->stages; st != NULL; st = st->all_next)
+        if (st->scan != NULL)
+        {
+            pthread_mutex_destroy(&st->scan->live_lock);
+            ax_snapshot_unref(st->scan->snap);
+        }
+    x->stages = NULL;
+    x->sinks = NULL;
+    x->nstages = 0;
+    x->first_scan = NULL;
+    x->count_only = false;
+    for (uint32_t i = 0; i < AX_MAX_INPUTS; i++)
+        x->input[i].used = false;
+    ax_arena_reset(x->task.arena);
+}

@@ -1,0 +1,146 @@
+/* The executor's door: sources as snapshots of opened files, and runs of plans over them.
+ *
+ * ax.c is a thin coat over this module.  The host's thread calls every function here; jobs on the
+ * pool do the work.
+ *
+ * How a plan runs.  The tree is cut at its breakers into stages:
+ *
+ *     source --> chain of streaming operators --> sink
+ *       scan work list        filter                breaker (aggregate, order)
+ *       parts of a breaker    project               key set (deletes)
+ *       external input        limit, final, ...     output queue
+ *
+ * A stage runs on lanes; each lane is a job that claims work (atomic cursor), pushes batches through
+ * its own copy of the chain and puts them into the sink.  When all lanes of all stages that feed a
+ * sink have ended, the last one prepares the sink and starts the stages that wait for it.
+ *
+ * A lane never sleeps.  It parks (AX_RUN_BLOCKED) on reads under way, on a full output queue, on
+ * missing external rows and on answers of the host, and goes to the end of the queue every 5 ms.
+ *
+ * Errors.  The first one wins, sets the stop flag and ends the run.  An error of one row in a stage
+ * that feeds the output is deferred: rows of work items before it are delivered first, then a
+ * batch with `poison`; when a limit is satisfied before, nobody sees it. */
+#ifndef AX_EXEC_H
+#define AX_EXEC_H
+
+#include "format/format.h"
+#include "lake/lake.h"
+#include "plan/plan.h"
+
+/* ---- what all queries of an engine share ------------------------------------------------------ */
+
+typedef struct ax_cache ax_cache; /* opened files by path, checked against identity; see cache.c */
+
+typedef struct ax_env
+{
+    ax_pool *pool;
+    ax_io *io;
+    ax_budget *budget;             /* parent account of queries, sources and plans */
+    ax_cache *cache;
+    _Atomic uint32_t max_threads;
+    _Atomic uint32_t queries;      /* not destroyed yet */
+    ax_io_stats io_stats;          /* account of all files */
+} ax_env;
+
+ax_status ax_cache_create(int64_t keep_bytes, ax_cache **out) AX_MUST_USE;
+void ax_cache_destroy(ax_cache *c);
+void ax_cache_trim(ax_cache *c);          /* drop everything no source uses */
+ax_budget *ax_cache_budget(ax_cache *c);  /* account of the metadata */
+
+/* ---- sources ------------------------------------------------------------------------------------ */
+
+typedef struct ax_snapfile
+{
+    const char *path;
+    ax_fmt_file *file;     /* a reference */
+    ax_fmt_bind *bind;     /* NULL when no columns are declared */
+    uint64_t size;         /* as listed */
+    uint32_t split0;       /* splits of the files before this one */
+} ax_snapfile;
+
+/* The files of a source at one moment; immutable, shared by the source and its queries. */
+typedef struct ax_snapshot
+{
+    _Atomic int32_t refs;
+    ax_arena *arena;          /* list and paths */
+    ax_arena **bind_arena;    /* [nbind_arenas] */
+    uint32_t nbind_arenas;
+    ax_snapfile *file;        /* [nfiles] sorted by path */
+    uint32_t nfiles;
+    uint32_t splits;
+    int64_t rows, bytes;
+} ax_snapshot;
+
+typedef struct ax_source
+{
+    ax_env *env;
+    ax_arena *arena;           /* owns the spec's copies */
+    const char **path;         /* [npaths] */
+    uint32_t npaths;
+    const ax_format *format;   /* NULL: guess for each file */
+    const char *options;
+    ax_colspec *col;           /* [ncols] */
+    uint32_t ncols;
+    ax_bind_opts bind;
+    ax_snapshot *snap;         /* NULL before the first open; changed by the host's thread only */
+} ax_source;
+
+void ax_snapshot_unref(ax_snapshot *s); /* NULL is allowed */
+
+/* ---- runs ----------------------------------------------------------------------------------------- */
+
+typedef struct ax_exec ax_exec;
+
+typedef struct ax_exec_opts
+{
+    uint32_t max_threads;
+    int64_t memory_limit_bytes;
+    uint32_t allow;
+    void (*wake)(void *arg);
+    void *wake_arg;
+    ax_params params;
+    bool strict_float_sum;
+} ax_exec_opts;
+
+typedef enum ax_exec_next_result
+{
+    AX_EXEC_BATCH, AX_EXEC_DONE, AX_EXEC_ERROR, AX_EXEC_WAIT, AX_EXEC_REQUEST
+} ax_exec_next_result;
+
+typedef struct ax_exec_profile
+{
+    const char *format, *split_unit;
+    uint64_t files, splits, splits_done;
+    uint64_t files_pruned[AX_PRUNED_CNT], splits_pruned[AX_PRUNED_CNT];
+    ax_scan_stats scan;
+    uint64_t requests, bytes_read, bytes_cached;
+    uint64_t rows_out, groups;
+    int64_t memory_peak_bytes;
+    uint32_t threads_granted, threads_peak;
+    uint64_t elapsed_ns, cpu_ns, open_ns, aggregate_ns, sort_ns;
+    uint64_t host_calls, host_values;
+    bool from_metadata;
+} ax_exec_profile;
+
+ax_status ax_exec_open(ax_env *env, ax_source *s, const ax_exec_opts *o, ax_exec **out,
+                       ax_error *err) AX_MUST_USE;
+ax_status ax_exec_start(ax_env *env, const ax_plan *p, const ax_exec_opts *o, ax_exec **out,
+                        ax_error *err) AX_MUST_USE;
+ax_exec_next_result ax_exec_next(ax_exec *x, ax_batch **out);
+const ax_error *ax_exec_error(const ax_exec *x);
+void ax_exec_stop(ax_exec *x);
+void ax_exec_destroy(ax_exec *x);
+ax_status ax_exec_rebind(ax_exec *x, const ax_params *params) AX_MUST_USE;
+
+/* The request that made next return REQUEST. */
+const ax_host_need *ax_exec_request(const ax_exec *x);
+ax_status ax_exec_reply(ax_exec *x, const ax_value *value, const ax_error *const *raised)
+    AX_MUST_USE;
+
+ax_status ax_exec_feed(ax_exec *x, uint32_t input, const ax_batch *rows, bool *full) AX_MUST_USE;
+ax_status ax_exec_feed_end(ax_exec *x, uint32_t input) AX_MUST_USE;
+
+void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out);
+const char *ax_exec_pipeline(const ax_exec *x, ax_arena *a, bool dot);
+
+#endif

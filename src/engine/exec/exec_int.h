@@ -1,0 +1,354 @@
+/* What the files of exec/ share: stages, operators, lanes, sinks and the run that owns them.
+ *
+ * compile.c   plan -> stages (host's thread, at start and rebind)
+ * pipeline.c  lanes and barriers: the state machine of a run
+ * scan.c      the scan source: work list, pruning, readers
+ * op_chain.c  filter, project, limit;  op_merge.c  final and deletes
+ * output.c    output queue, external inputs, requests, errors: everything under `lock`
+ * source.c    opening a source;  query.c  the door's functions;  explain.c  profile and print */
+#ifndef AX_EXEC_INT_H
+#define AX_EXEC_INT_H
+
+#include "exec/breaker.h"
+#include "exec/exec.h"
+
+#include <pthread.h>
+
+#define AX_QUEUE_BATCHES 16u
+#define AX_QUEUE_BYTES (8 << 20)
+#define AX_MAX_LANES 256u
+#define AX_SLICE_NS 5000000u
+
+typedef struct ax_stage ax_stage;
+typedef struct ax_lane ax_lane;
+typedef struct ax_sink ax_sink;
+
+/* ---- batches that outlive their maker ------------------------------------------------------------ */
+
+/* A batch on an arena of its own, for the output queue and external inputs.  Recycled through a
+ * free list, so a steady run allocates nothing. */
+typedef struct ax_held
+{
+    ax_batch b;
+    ax_error poison;
+    struct ax_held *next;
+    size_t bytes;
+} ax_held;
+
+/* ---- operators ------------------------------------------------------------------------------------ */
+
+typedef enum ax_op_kind
+{
+    AX_OP_FILTER, AX_OP_PROJECT, AX_OP_LIMIT, AX_OP_FINAL, AX_OP_DELETES, AX_OP_ADD_COUNT
+} ax_op_kind;
+
+/* LIMIT shared by all lanes: rows [offset, offset + limit) of those counted by `seen` pass. */
+typedef struct ax_limit
+{
+    uint64_t limit, offset;      /* limit UINT64_MAX: none */
+    _Atomic uint64_t seen;       /* one addition per batch; relaxed, only counts */
+    _Atomic bool enough;         /* all rows wanted have passed; a hint, relaxed */
+} ax_limit;
+
+typedef struct ax_keyset ax_keyset; /* op_merge.c */
+
+/* One operator of a chain; shared by lanes, immutable but for the limit. */
+typedef struct ax_op
+{
+    uint8_t kind;                /* ax_op_kind */
+    const ax_node *node;         /* for printing; may be NULL */
+    uint32_t ncols;              /* output columns */
+    const ax_type *type;         /* [ncols] */
+    ax_expr **conj;              /* FILTER: before it is merged into a scan */
+    uint32_t nconj;
+    ax_filter *filter;           /* FILTER, compiled */
+    ax_expr **expr;              /* PROJECT: [ncols] */
+    ax_prog *prog;
+    ax_limit *limit;             /* LIMIT */
+    ax_keyset *set;              /* DELETES */
+    const _Atomic uint64_t *count; /* ADD_COUNT: rows counted from metadata */
+} ax_op;
+
+/* A lane's state of one operator. */
+typedef struct ax_opstate
+{
+    ax_filter_lane *filter;
+    ax_eval *eval;
+    ax_batch out;
+    ax_vec *vec;                 /* [ncols] PROJECT */
+    uint16_t *sel;               /* [AX_BATCH_ROWS] narrowed selections */
+    uint32_t *order;             /* FILTER: order of steps for the current batch */
+    uint32_t pos;                /* FILTER: steps of the current batch that are done */
+    struct ax_final *final;      /* FINAL */
+} ax_opstate;
+
+/* ---- sinks ------------------------------------------------------------------------------------------ */
+
+typedef enum ax_sink_kind { AX_SINK_OUTPUT, AX_SINK_AGG, AX_SINK_ORDER, AX_SINK_SET } ax_sink_kind;
+
+struct ax_sink
+{
+    uint8_t kind;                /* ax_sink_kind */
+    const ax_node *node;
+    ax_breaker *breaker;         /* AGG, ORDER; made at launch */
+    ax_arena *arena;             /* of the breaker */
+    ax_keyset *set;              /* SET */
+    ax_agg_spec agg;
+    ax_order_spec order;
+    uint32_t nlanes;             /* of all stages that feed it */
+    uint32_t nparts;             /* after prepare */
+    _Atomic uint32_t stages_left;
+    ax_stage *next;              /* the stage that reads it; NULL: output */
+    const ax_node *tighten_scan; /* ORDER: scan whose filter takes the threshold, or NULL */
+    uint32_t tighten_col;
+    _Atomic uint64_t busy_ns;
+    ax_sink *all_next;
+};
+
+/* ---- the scan source ---------------------------------------------------------------------------------- */
+
+typedef struct ax_work { uint32_t file, split; ax_rowrange range; } ax_work; /* end 0: all rows */
+
+typedef struct ax_scan
+{
+    const ax_node *node;
+    ax_snapshot *snap;           /* a reference */
+    const uint32_t *columns;
+    uint32_t ncolumns;
+    ax_expr **conj;              /* merged conjuncts, over positions in columns */
+    uint32_t nconj;
+    ax_filter *filter;           /* over positions; NULL: none */
+    ax_filter *prune;            /* the same over declared ordinals; NULL: none */
+    uint32_t *filter_only;
+    uint32_t nfilter_only;
+    bool live;                   /* a top-N tightens it */
+    ax_fn live_op;
+    uint32_t live_col;           /* position */
+    bool live_nulls;
+    pthread_mutex_t live_lock;
+    ax_work *work;               /* [nwork] in file order */
+    uint32_t nwork;
+    _Atomic uint32_t cursor;     /* next work item; one addition per morsel */
+    bool count_meta;             /* only rows are counted: see ADD_COUNT */
+    _Atomic uint64_t meta_rows;
+    _Atomic uint32_t read_splits;
+} ax_scan;
+
+/* ---- stages and lanes ------------------------------------------------------------------------------------ */
+
+typedef enum ax_src_kind { AX_SRC_SCAN, AX_SRC_PARTS, AX_SRC_EXTERNAL } ax_src_kind;
+
+typedef struct ax_limits { ax_limit *limit; struct ax_limits *next; } ax_limits;
+
+struct ax_stage
+{
+    ax_exec *x;
+    uint32_t id;
+    uint8_t src;                 /* ax_src_kind */
+    ax_scan *scan;               /* SCAN */
+    ax_sink *parts;              /* PARTS */
+    uint32_t input;              /* EXTERNAL */
+    _Atomic uint32_t cursor;     /* PARTS */
+    ax_op **op;                  /* [nops] from source to sink */
+    uint32_t nops;
+    ax_sink *sink;
+    uint32_t slot0;              /* first lane of the sink that is ours */
+    uint32_t nlanes;             /* planned; fewer run when there is less to do */
+    bool one_lane;
+    ax_limits *limits;           /* limits between here and the root: any of them may end us */
+    _Atomic uint32_t waits;      /* sinks that must be complete before */
+    _Atomic uint32_t lanes_left;
+    ax_lane *lane;               /* [nlane] once started */
+    uint32_t nlane;
+    uint32_t ran;                /* lanes of the run, for printing */
+    ax_arena *arena;             /* lanes */
+    ax_stage *all_next;
+    ax_sink *also_waits;         /* key set that must be complete before, or NULL */
+    ax_stage *set_next;          /* list of stages that wait for one key set */
+};
+
+typedef enum ax_go { AX_GO_BATCH, AX_GO_ON, AX_GO_PARK, AX_GO_END } ax_go;
+
+typedef enum ax_lane_state { AX_LANE_SOURCE, AX_LANE_CHAIN, AX_LANE_SINK, AX_LANE_FLUSH } ax_lane_state;
+typedef enum ax_scan_state { AX_SCAN_CLAIM, AX_SCAN_PRUNE, AX_SCAN_READ } ax_scan_state;
+
+struct ax_lane
+{
+    ax_job job;
+    ax_stage *stage;
+    uint32_t slot;               /* lane number for the sink */
+    ax_task task;
+    ax_arena *state_arena;       /* evaluators; lives as long as the lane */
+    ax_arena *morsel;            /* operation of the source; reset between work items */
+    uint8_t state;               /* ax_lane_state */
+    uint32_t item;               /* work item or part under way, orders deferred errors */
+    ax_batch *batch;             /* in the chain */
+    uint32_t at;                 /* operator that gets it next */
+    ax_opstate *ops;
+    bool source_over;
+    bool ended;                  /* a deferred error ended the lane */
+    ax_error poison;             /* code != OK: a row failed; deferred */
+    /* scan */
+    uint8_t scan_state;
+    const ax_format *format;
+    ax_fmt_op *op;
+    ax_fmt_event ev;
+    bool fetching;
+    ax_scan_req req;
+    ax_rowset rows;
+    ax_filter_lane *filter;
+    ax_scan_stats stats, flushed;
+    /* parts */
+    ax_part *part;
+    /* external */
+    ax_held *held;               /* input batch under way */
+    /* output */
+    ax_held *pending;            /* copied, not queued yet */
+    /* waiting */
+    const ax_host_need *need;
+    bool need_answered;
+    ax_lane *next_wait;          /* list of lanes that wait for room, or for the host */
+    bool waits_room, waits_host;
+};
+
+/* ---- external inputs -------------------------------------------------------------------------------------- */
+
+typedef struct ax_input
+{
+    bool used, ended;
+    ax_held *head, *tail;
+    uint32_t n;
+    size_t bytes;
+    ax_lane *waiter;
+} ax_input;
+
+#define AX_MAX_INPUTS 64u
+
+/* ---- the run ------------------------------------------------------------------------------------------------ */
+
+typedef enum ax_exec_state
+{
+    AX_ES_CREATED, AX_ES_RUNNING, AX_ES_DRAINED, AX_ES_FAILED, AX_ES_STOPPED
+} ax_exec_state;
+
+struct ax_exec
+{
+    ax_env *env;
+    const ax_plan *plan;         /* borrowed; NULL: an opening */
+    ax_source *source;           /* of an opening */
+    struct ax_opening *opening;
+    ax_exec_opts o;
+    ax_budget budget;
+    ax_arena *base;              /* parameters */
+    ax_task task;                /* the host's thread; its arena holds the compiled run */
+    ax_group *group;
+    uint8_t state;               /* ax_exec_state; host's thread only */
+    uint64_t cpu_ns;             /* of runs before the last rebind */
+    uint32_t peak_threads;
+    uint32_t max_lanes;
+    uint64_t begin_ns, end_ns;   /* host's thread */
+    uint64_t io0_requests, io0_bytes, io0_cached;
+    ax_held *given;              /* the batch the host has now */
+    ax_batch poisoned;           /* or the one without rows that carries a deferred error */
+
+    _Atomic int stop;            /* tasks poll it */
+
+    /* compiled; immutable while running */
+    ax_stage *stages;            /* in order of ids, root last */
+    ax_sink *sinks;
+    uint32_t nstages;
+    ax_scan *first_scan;
+    bool count_only;             /* the root aggregate may be answered from metadata */
+
+    pthread_mutex_t lock;        /* guards everything below */
+    ax_error error;
+    _Atomic bool failed;         /* written under lock */
+    bool out_done;
+    ax_held *out_head, *out_tail;
+    uint32_t out_n;
+    size_t out_bytes;
+    ax_held *free;
+    ax_lane *room_waiters;
+    ax_lane *host_head, *host_tail;
+    ax_error poison;             /* deferred row error with the lowest key */
+    _Atomic uint64_t poison_key; /* UINT64_MAX: none; written under lock */
+    ax_input input[AX_MAX_INPUTS];
+
+    /* counters; relaxed */
+    _Atomic uint64_t rows_out, splits_done, host_calls, host_values;
+    _Atomic uint64_t splits_pruned[AX_PRUNED_CNT];
+    struct
+    {
+        _Atomic uint64_t rows_read, rows_after_filter, pages, pages_skipped, bytes_compressed,
+            bytes_decompressed, read_ns, decode_ns, filter_ns;
+    } scan;
+    _Atomic uint64_t agg_ns, sort_ns, groups;
+};
+
+uint64_t ax_exec_now_ns(void);
+
+/* Deferred errors are ordered by stage and work item; work behind the lowest is not wanted. */
+static inline bool ax_behind_poison(const ax_stage *st, uint32_t item)
+{
+    return ((uint64_t) st->id << 32 | item) >
+           atomic_load_explicit(&st->x->poison_key, memory_order_relaxed);
+}
+
+/* compile.c.  Thread: host. */
+ax_status ax_exec_compile(ax_exec *x) AX_MUST_USE;
+/* Free lanes and breakers, keep stages for printing; then forget the stages too.  No job may run. */
+void ax_exec_release(ax_exec *x);
+void ax_exec_uncompile(ax_exec *x);
+
+/* pipeline.c */
+ax_status ax_exec_launch(ax_exec *x) AX_MUST_USE;
+bool ax_stage_enough(const ax_stage *st);
+
+/* scan.c */
+ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nlanes) AX_MUST_USE;
+ax_status ax_scan_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
+void ax_scan_abandon(ax_lane *l); /* ends the operation under way */
+void ax_scan_flush_stats(ax_lane *l);
+void ax_scan_tighten(void *scan, const ax_value *bound);
+
+/* op_chain.c */
+ax_status ax_op_init(ax_lane *l, uint32_t i) AX_MUST_USE;
+ax_status ax_op_run(ax_lane *l, uint32_t i, ax_batch **b, ax_go *go) AX_MUST_USE;
+ax_status ax_op_flush(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;
+bool ax_limit_enough(const ax_limit *l);
+
+/* op_merge.c */
+ax_status ax_final_init(ax_lane *l, uint32_t i) AX_MUST_USE;
+ax_status ax_final_run(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;
+ax_status ax_final_flush(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;
+ax_status ax_keyset_create(ax_task *t, const uint32_t *col, uint32_t ncol, ax_keyset **out)
+    AX_MUST_USE;
+void ax_keyset_destroy(ax_keyset *s);
+ax_status ax_keyset_put(ax_task *t, ax_keyset *s, ax_batch *b) AX_MUST_USE;
+ax_status ax_keyset_remove(ax_task *t, const ax_keyset *s, ax_batch *b, uint16_t *sel) AX_MUST_USE;
+
+/* output.c */
+void ax_exec_fail(ax_exec *x, const ax_error *err);
+void ax_exec_poison(ax_lane *l);          /* keep l->poison for the end of the output */
+void ax_exec_finish(ax_exec *x);          /* the output is complete */
+ax_status ax_held_copy(ax_task *t, ax_exec *x, const ax_batch *b, ax_held **out) AX_MUST_USE;
+void ax_held_release(ax_exec *x, ax_held *h);
+void ax_held_free(ax_held *h);            /* NULL is allowed */
+bool ax_out_push(ax_lane *l, ax_held *h); /* false: full, the lane is listed as waiting */
+ax_exec_next_result ax_out_next(ax_exec *x, ax_batch **out);
+void ax_out_clear(ax_exec *x);            /* drop everything queued; no job may run */
+void ax_host_ask(ax_lane *l, const ax_host_need *need);
+ax_status ax_input_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
+
+/* source.c */
+ax_status ax_opening_launch(ax_exec *x) AX_MUST_USE;
+void ax_opening_free(ax_exec *x);    /* no job may run */
+void ax_opening_publish(ax_exec *x); /* the source gets the new snapshot */
+
+/* cache.c: opened files by path, format, options; checked against identity. */
+ax_fmt_file *ax_cache_get(ax_cache *c, const char *path, const ax_format *f, const char *options,
+                          const ax_io_id *id);
+void ax_cache_put(ax_cache *c, const char *path, const ax_format *f, const char *options,
+                  const ax_io_id *id, ax_fmt_file *file);
+
+#endif

@@ -1,0 +1,211 @@
+/* What a run did, and how it is built. */
+#include "exec/exec_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOAD(field) atomic_load_explicit(&x->field, memory_order_relaxed)
+
+static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
+{
+    out->format = "";
+    out->split_unit = "";
+    for (const ax_stage *st = x->stages; st != NULL; st = st->all_next)
+    {
+        const ax_snapshot *s = st->scan != NULL ? st->scan->snap : NULL;
+        ax_split sp;
+
+        if (s == NULL)
+            continue;
+        out->files += s->nfiles;
+        out->splits += s->splits;
+        for (uint32_t i = 0; i < s->nfiles && out->split_unit[0] == '\0'; i++)
+        {
+            out->format = s->file[i].file->format->name;
+            if (s->file[i].file->nsplits == 0)
+                continue;
+            memset(&sp, 0, sizeof sp);
+            s->file[i].file->format->split(s->file[i].file, 0, &sp);
+            out->split_unit = sp.unit != NULL ? sp.unit : "";
+        }
+    }
+}
+
+static void scan_stats(const ax_exec *x, ax_scan_stats *s)
+{
+    s->rows_read = LOAD(scan.rows_read);
+    s->rows_after_filter = LOAD(scan.rows_after_filter);
+    s->pages = LOAD(scan.pages);
+    s->pages_skipped = LOAD(scan.pages_skipped);
+    s->bytes_compressed = LOAD(scan.bytes_compressed);
+    s->bytes_decompressed = LOAD(scan.bytes_decompressed);
+    s->read_ns = LOAD(scan.read_ns);
+    s->decode_ns = LOAD(scan.decode_ns);
+    s->filter_ns = LOAD(scan.filter_ns);
+}
+
+void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
+{
+    const ax_io_stats *io = &x->env->io_stats;
+    uint64_t end = x->end_ns != 0 ? x->end_ns : ax_exec_now_ns();
+
+    memset(out, 0, sizeof *out);
+    files_and_splits(x, out);
+    scan_stats(x, &out->scan);
+    for (uint32_t i = 0; i < AX_PRUNED_CNT; i++)
+        out->splits_pruned[i] = LOAD(splits_pruned[i]);
+    out->splits_done = LOAD(splits_done);
+    out->rows_out = LOAD(rows_out);
+    out->groups = LOAD(groups);
+    out->host_calls = LOAD(host_calls);
+    out->host_values = LOAD(host_values);
+    out->aggregate_ns = LOAD(agg_ns);
+    out->sort_ns = LOAD(sort_ns);
+    out->memory_peak_bytes = LOAD(budget.peak_bytes);
+    out->threads_granted = x->max_lanes;
+    out->threads_peak = x->peak_threads;
+    out->cpu_ns = x->cpu_ns;
+    if (x->group != NULL)
+    {
+        uint32_t peak = ax_group_peak_running(x->group);
+
+        out->threads_peak = peak > x->peak_threads ? peak : x->peak_threads;
+        out->cpu_ns += ax_group_cpu_ns(x->group);
+    }
+    if (x->begin_ns != 0)
+    {
+        out->elapsed_ns = end - x->begin_ns;
+        out->requests = atomic_load_explicit(&io->requests, memory_order_relaxed) - x->io0_requests;
+        out->bytes_read =
+            atomic_load_explicit(&io->bytes_read, memory_order_relaxed) - x->io0_bytes;
+        out->bytes_cached =
+            atomic_load_explicit(&io->bytes_cached, memory_order_relaxed) - x->io0_cached;
+    }
+    if (x->plan == NULL)
+        out->open_ns = out->elapsed_ns;
+    out->from_metadata = x->count_only && x->state == AX_ES_DRAINED &&
+                         atomic_load_explicit(&x->first_scan->read_splits,
+                                              memory_order_relaxed) == 0;
+}
+
+/* ---- the pipeline ------------------------------------------------------------------------------- */
+
+typedef struct out
+{
+    ax_arena *a;
+    char *text; /* NULL: memory ran out */
+    size_t len, cap;
+} out;
+
+static AX_PRINTF(2, 3) void add(out *o, const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    size_t n;
+
+    va_start(ap, fmt);
+    (void) vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    n = strlen(line);
+    if (o->text != NULL && o->len + n + 1 > o->cap)
+    {
+        char *grown = (char *) ax_arena_alloc(o->a, (o->cap + n) * 2);
+
+        if (grown != NULL)
+            memcpy(grown, o->text, o->len + 1);
+        o->text = grown;
+        o->cap = (o->cap + n) * 2;
+    }
+    if (o->text == NULL)
+        return;
+    memcpy(o->text + o->len, line, n + 1);
+    o->len += n;
+}
+
+static const char *sink_name(const ax_sink *s)
+{
+    switch ((ax_sink_kind) s->kind)
+    {
+    case AX_SINK_OUTPUT:
+        return "Output";
+    case AX_SINK_AGG:
+        return s->agg.nargs > 0 ? "Aggregate" : "Distinct";
+    case AX_SINK_ORDER:
+        return s->order.limit >= 0 ? "Top-N" : "Sort";
+    case AX_SINK_SET:
+        return "Delete Keys";
+    }
+    return "";
+}
+
+static void source_text(const ax_stage *st, char *text, size_t n)
+{
+    const ax_scan *s = st->scan;
+
+    if (st->src == AX_SRC_PARTS)
+        snprintf(text, n, "Read %s", sink_name(st->parts));
+    else if (st->src == AX_SRC_EXTERNAL)
+        snprintf(text, n, "External Input %u", st->input);
+    else
+        snprintf(text, n, "Scan %s: %u files, %u splits, %u pieces%s%s",
+                 s->snap->nfiles > 0 ? s->snap->file[0].file->format->name : "nothing",
+                 s->snap->nfiles, s->snap->splits, s->nwork,
+                 s->nconj > 0 ? ", filter pushed into the reader" : "",
+                 s->live ? ", tightened by Top-N" : "");
+}
+
+static const char *op_name(const ax_op *op)
+{
+    static const char *const names[] = {"Filter", "Project", "Limit", "Merge Final",
+                                        "Apply Deletes", "Add Metadata Count"};
+
+    return names[op->kind];
+}
+
+static void stage_text(out *o, const ax_stage *st)
+{
+    uint32_t lanes = st->ran > 0 ? st->ran : st->nlanes;
+    char src[256];
+
+    source_text(st, src, sizeof src);
+    add(o, "Stage %u (%u %s)\n", st->id, lanes, lanes == 1 ? "lane" : "lanes");
+    add(o, "  %s\n", src);
+    for (uint32_t i = 0; i < st->nops; i++)
+        add(o, "  %s\n", op_name(st->op[i]));
+    add(o, "  -> %s\n", sink_name(st->sink));
+}
+
+/* One cluster a stage; edges along the chain and from sinks to the stages that read them. */
+static void stage_dot(out *o, const ax_stage *st)
+{
+    uint32_t lanes = st->ran > 0 ? st->ran : st->nlanes;
+    char src[256];
+
+    source_text(st, src, sizeof src);
+    add(o, "  subgraph cluster_%u {\n    label=\"stage %u x %u\";\n", st->id, st->id, lanes);
+    add(o, "    s%u_0 [label=\"%s\"];\n", st->id, src);
+    for (uint32_t i = 0; i < st->nops; i++)
+        add(o, "    s%u_%u [label=\"%s\"];\n    s%u_%u -> s%u_%u;\n", st->id, i + 1,
+            op_name(st->op[i]), st->id, i, st->id, i + 1);
+    add(o, "  }\n  s%u_%u -> \"%s %p\";\n", st->id, st->nops, sink_name(st->sink),
+        (const void *) st->sink);
+    if (st->src == AX_SRC_PARTS)
+        add(o, "  \"%s %p\" -> s%u_0;\n", sink_name(st->parts), (const void *) st->parts, st->id);
+}
+
+const char *ax_exec_pipeline(const ax_exec *x, ax_arena *a, bool dot)
+{
+    out o = {a, (char *) ax_arena_alloc(a, 1024), 0, 1024};
+
+    if (o.text == NULL)
+        return NULL;
+    o.text[0] = '\0';
+    if (dot)
+        add(&o, "digraph pipeline {\n  rankdir=BT;\n  node [shape=box];\n");
+    for (const ax_stage *st = x->stages; st != NULL; st = st->all_next)
+        (dot ? stage_dot : stage_text)(&o, st);
+    if (dot)
+        add(&o, "}\n");
+    return o.text;
+}
