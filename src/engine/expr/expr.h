@@ -192,6 +192,9 @@ ax_match ax_filter_match(const ax_filter *f, const ax_stats_src *src);
 ax_status ax_filter_lane_create(ax_task *t, ax_arena *a, ax_filter *f, ax_filter_lane **out)
     AX_MUST_USE;
 
+/* The filter this lane belongs to: steps and their columns. */
+const ax_filter *ax_filter_lane_filter(const ax_filter_lane *l);
+
 /* The order in which this lane should evaluate the steps now: order[ax_filter_steps]. */
 const uint32_t *ax_filter_lane_order(ax_filter_lane *l);
 
