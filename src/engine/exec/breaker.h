@@ -1,5 +1,5 @@
-/* Breakers: operators that must see all input before they yield (aggregation, top-N, sort, distinct,
- * later join builds).  Private to exec/.
+/* Breakers: operators that must see all input before they yield (aggregation, top-N, sort,
+ * distinct, later join builds).  Private to exec/.
  *
  * A pipeline stage runs on several lanes: source -> filter/project chain -> breaker.put.  When all
  * lanes have ended, the breaker is the source of the next stage: it splits its result into parts
@@ -51,7 +51,7 @@ struct ax_breaker
     uint64_t groups;      /* groups or rows held, for profiles */
 };
 
-/* ---- aggregation ------------------------------------------------------------------------------ */
+/* ---- aggregation ----------------------------------------------------------------------------- */
 
 typedef struct ax_agg_arg
 {
@@ -80,7 +80,7 @@ typedef struct ax_agg_spec
 ax_status ax_agg_create(ax_task *t, ax_arena *a, const ax_agg_spec *spec, uint32_t nlanes,
                         ax_breaker **out) AX_MUST_USE;
 
-/* ---- order ------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 typedef struct ax_order_key { uint32_t col; bool desc, nulls_first; } ax_order_key;
 

@@ -1,0 +1,265 @@
+/* Hash grouping: gives every row the address of its group's row.  Private to exec/.
+ *
+ * A group's row is [hash 8, only if stored_hash] [key image] [states] [bytes of long strings].
+ *
+ * The key image is a fixed number of 64-bit words that are equal when SQL calls the keys equal:
+ * fixed-width keys are packed, widest first, then null bits, then one 16-byte packed string per
+ * text key:
+ *
+ *     0   4   len in bits 0..29; bit 30: a null bit lent to another key; bit 31: null
+ *     4   4   first bytes, zero-filled
+ *     8   8   len <= 12: the other bytes; else: address of the bytes
+ *
+ * The directory is an open-addressed array of 64-bit slots: 16 bits of the hash, 48 bits of
+ * address; 0 is empty.  Bits of a hash: the top 12 choose the partition, bits 16 and up the slot,
+ * the low 16 are the tag.
+ *
+ * Each lane fills a table of its own.  When that holds freeze_rows groups it is frozen: known
+ * groups are still updated in place, each other row is appended, as a group's row of its own, to
+ * one of 2^pbits partitions.  So a frequent group stays in cache, and a rare one is inserted once, later,
+ * by the one thread that builds its partition from the rows of all lanes (ax_ht_build): rows are
+ * not copied then either, equal ones are merged into the first.  Rows never move: callers may keep
+ * their addresses as long as the lane's memory lives.
+ *
+ * Threads: a lane by one thread at a time; ax_ht is immutable after init but for the shared set of
+ * group_limit, which has a lock. */
+#ifndef AX_HT_INT_H
+#define AX_HT_INT_H
+
+#include "base/hash.h"
+#include "vector/vector.h"
+
+#include <pthread.h>
+
+#define AX_HT_LEN_MASK 0x3fffffffu
+#define AX_HT_INLINE_MAX 12u       /* longest string inside the image */
+#define AX_HT_MAX_WORDS 64u        /* of an image */
+
+typedef struct ax_ht_key
+{
+    ax_type type;
+    uint16_t off;        /* of its value in the image */
+    uint16_t null_off;   /* byte with its null bit */
+    uint8_t null_bit;    /* 0: nulls of this key go to null_row */
+    uint8_t negz_bit;    /* floats: set when the value was -0, not compared */
+    uint16_t negz_off;
+} ax_ht_key;
+
+typedef enum ax_ht_shape { AX_HT_W1, AX_HT_W2, AX_HT_W3, AX_HT_W4, AX_HT_S, AX_HT_WS, AX_HT_ANY }
+    ax_ht_shape;
+
+typedef struct ax_ht_layout
+{
+    ax_ht_key *key;        /* [nkeys] arena of the owner */
+    uint32_t nkeys;
+    uint32_t kw;           /* words of an image */
+    uint32_t str_w;        /* first word of the strings; == kw: none */
+    uint64_t *mask;        /* [kw] bits that count in comparisons */
+    uint8_t shape;         /* ax_ht_shape: which comparison */
+    bool has_null_row;     /* one 8-byte key without room for a null bit */
+    bool stored_hash;
+    bool borrow_str;       /* string bytes outlive the table: rows keep addresses */
+    bool gaps;             /* images must be zeroed before they are filled */
+    uint32_t img_off;      /* of the image in a row */
+    uint32_t state_off;
+    uint32_t row_bytes;    /* without string bytes */
+} ax_ht_layout;
+
+/* Records one after the other in chunks. */
+typedef struct ax_ht_chunk
+{
+    struct ax_ht_chunk *next;
+    uint64_t used_bytes;   /* valid once the chunk is no longer the last */
+} ax_ht_chunk;
+
+typedef struct ax_ht_rows
+{
+    uint8_t *at, *end;     /* free room in the last chunk */
+    ax_ht_chunk *first, *last;
+    uint64_t n;
+} ax_ht_rows;
+
+typedef struct ax_ht_dir
+{
+    uint64_t *slot;
+    uint64_t mask;         /* slots - 1 */
+    uint64_t n;            /* used slots */
+    uint64_t limit;        /* grow at so many */
+} ax_ht_dir;
+
+/* Direct addressing: key values of a small domain to rows, see ht_dense.c. */
+typedef struct ax_ht_dense ax_ht_dense;
+
+typedef struct ax_ht_lane
+{
+    ax_arena *mem;         /* owned: rows, directory, chunks */
+    ax_arena *scratch;     /* owned: reset per batch by the caller */
+    ax_ht_dir dir;
+    ax_ht_rows local;
+    ax_ht_rows *part;      /* [2^pbits] once frozen */
+    uint8_t *null_row;     /* or NULL */
+    uint8_t *trash;        /* row of dropped groups, or NULL */
+    uint8_t **sorted;      /* [local.n] local rows by partition, made by ax_ht_lane_end */
+    uint32_t *sorted_end;  /* [2^pbits] ends in sorted */
+    ax_ht_dense *dense;    /* or NULL */
+    uint64_t *img;         /* [AX_BATCH_ROWS * kw] */
+    uint64_t *hash;        /* [AX_BATCH_ROWS] */
+    uint64_t freeze_rows;
+    uint64_t probed, missed; /* since frozen */
+    uint64_t staged_mark;  /* value of `staged` at the last look at repeats */
+    uint64_t staged;
+    uint64_t *sample;      /* [AX_HT_SAMPLE] hashes of staged rows, 0: empty */
+    uint32_t sample_n, sample_rows;
+    bool frozen;
+    bool bypass;           /* frozen table hardly ever hits: not probed */
+} ax_ht_lane;
+
+#define AX_HT_SAMPLE 16384u
+
+typedef struct ax_ht
+{
+    ax_ht_layout lay;
+    uint32_t nlanes;
+    uint32_t pbits;          /* log2 of partitions */
+    uint64_t freeze_rows;
+    int64_t group_limit;     /* 0: none */
+    ax_ht_lane **lane;       /* [nlanes] */
+    /* Groups chosen under group_limit: guarded by lock until `full`, then immutable. */
+    pthread_mutex_t lock;
+    bool has_lock;
+    _Atomic bool full;       /* release after the last insert, acquire before unlocked reads */
+    ax_ht_dir chosen;
+    ax_ht_rows chosen_rows;
+    ax_arena *chosen_mem;
+} ax_ht;
+
+/* ---- ht_key.c: layout and images ------------------------------------------------------------- */
+
+/* state_bytes: multiple of 8.  null_row: a single 8-byte key may do without null bits. */
+ax_status ax_ht_layout_init(ax_task *t, ax_arena *a, ax_ht_layout *lay, const ax_type *key,
+                            uint32_t nkeys, uint32_t state_bytes, bool null_row) AX_MUST_USE;
+
+/* Images and hashes of rows sel[0..n) (NULL: 0..n).  *null: row is null and belongs to null_row, or
+ * NULL if there is none such. */
+ax_status ax_ht_images(ax_task *t, const ax_ht_layout *lay, ax_arena *scratch,
+                       const ax_vec *const *col, const uint16_t *sel, uint32_t n, uint64_t *img,
+                       uint64_t *hash, const uint8_t **null) AX_MUST_USE;
+
+uint64_t ax_ht_image_hash(const ax_ht_layout *lay, const uint64_t *img);
+bool ax_ht_image_eq(const ax_ht_layout *lay, const uint64_t *a, const uint64_t *b);
+
+/* Key k of the groups in row[0..n) as a vector; null_row: the row whose key is null, or NULL. */
+ax_status ax_ht_key_vec(ax_task *t, ax_arena *a, const ax_ht_layout *lay, uint32_t k,
+                        uint8_t *const *row, uint32_t n, const uint8_t *null_row, ax_vec *out)
+    AX_MUST_USE;
+
+static inline uint64_t *ax_ht_img(const ax_ht_layout *lay, uint8_t *row)
+{
+    return (uint64_t *) (void *) (row + lay->img_off);
+}
+
+static inline uint64_t ax_ht_row_hash(const ax_ht_layout *lay, uint8_t *row)
+{
+    return lay->stored_hash ? *(uint64_t *) (void *) row
+                            : ax_ht_image_hash(lay, ax_ht_img(lay, row));
+}
+
+/* Bytes of long strings behind a row with this image. */
+static inline uint64_t ax_ht_str_bytes(const ax_ht_layout *lay, const uint64_t *img)
+{
+    uint64_t sum = 0;
+
+    if (lay->borrow_str)
+        return 0;
+    for (uint32_t w = lay->str_w; w < lay->kw; w += 2)
+    {
+        uint64_t len = img[w] & AX_HT_LEN_MASK;
+
+        if (len > AX_HT_INLINE_MAX)
+            sum += (len + 7) & ~(uint64_t) 7;
+    }
+    return sum;
+}
+
+/* ---- ht_table.c: rows and the directory ------------------------------------------------------ */
+
+/* Append a row with this image and zero states. NULL: out of memory. */
+uint8_t *ax_ht_row_add(ax_arena *mem, const ax_ht_layout *lay, ax_ht_rows *rows, uint64_t hash,
+                       const uint64_t *img);
+static inline void ax_ht_rows_close(ax_ht_rows *rows)
+{
+    if (rows->last != NULL)
+        rows->last->used_bytes = (uint64_t) (rows->at - (uint8_t *) (rows->last + 1));
+}
+
+ax_status ax_ht_dir_init(ax_task *t, ax_arena *mem, ax_ht_dir *d, uint64_t expect) AX_MUST_USE;
+ax_status ax_ht_dir_grow(ax_task *t, ax_arena *mem, const ax_ht_layout *lay, ax_ht_dir *d)
+    AX_MUST_USE;
+uint8_t *ax_ht_dir_find(const ax_ht_layout *lay, const ax_ht_dir *d, uint64_t hash,
+                        const uint64_t *img);
+
+#define AX_HT_PTR_MASK 0xffffffffffffull
+static inline uint64_t ax_ht_slot_of(const ax_ht_dir *d, uint64_t hash)
+{
+    return (hash >> 16) & d->mask;
+}
+
+/* Insert a row that is known to be absent; the directory has room. */
+static inline void ax_ht_dir_put(ax_ht_dir *d, uint64_t hash, uint8_t *row)
+{
+    uint64_t s = ax_ht_slot_of(d, hash);
+
+    while (d->slot[s] != 0)
+        s = (s + 1) & d->mask;
+    d->slot[s] = hash << 48 | (uint64_t) (uintptr_t) row;
+    d->n++;
+}
+
+/* ---- ht_lane.c: rows of a batch to groups ---------------------------------------------------- */
+
+ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double est_groups,
+                     int64_t group_limit) AX_MUST_USE; /* lay is filled by the caller before */
+void ax_ht_fini(ax_ht *ht);
+
+/* Group of each of the rows sel[0..n) (NULL: 0..n). */
+ax_status ax_ht_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
+                        const uint16_t *sel, uint32_t n, uint8_t **row) AX_MUST_USE;
+
+/* The same for images and hashes that stand in l->img and l->hash. */
+ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
+                               const uint8_t *null, uint8_t **row) AX_MUST_USE;
+
+/* No more rows for this lane. */
+ax_status ax_ht_lane_end(ax_task *t, ax_ht *ht, ax_ht_lane *l) AX_MUST_USE;
+
+/* ---- ht_build.c: groups of all lanes --------------------------------------------------------- */
+
+#define AX_HT_BLOCK AX_BATCH_ROWS
+typedef struct ax_ht_block
+{
+    struct ax_ht_block *next;
+    uint32_t n;
+    uint8_t *row[AX_HT_BLOCK];
+} ax_ht_block;
+
+/* Merge states of src[i] into dst[i]. */
+typedef ax_status (*ax_ht_merge)(ax_task *t, void *arg, uint8_t *const *dst, uint8_t *const *src,
+                                 uint32_t n);
+
+typedef struct ax_ht_groups
+{
+    ax_ht_dir dir;
+    ax_ht_block *first, *last; /* in mem */
+    uint64_t n;
+} ax_ht_groups;
+
+/* Groups of partitions [part, part + nparts), in mem; with part 0 come the null row and, when no
+ * lane was frozen and nparts covers all, everything. */
+ax_status ax_ht_build(ax_task *t, ax_ht *ht, ax_arena *mem, uint32_t part, uint32_t nparts,
+                      ax_ht_merge merge, void *arg, ax_ht_groups *out) AX_MUST_USE;
+
+/* The null rows of all lanes merged into one; NULL if there is none. */
+ax_status ax_ht_null_row(ax_task *t, ax_ht *ht, ax_ht_merge merge, void *arg, uint8_t **out)
+    AX_MUST_USE;
+
+#endif

@@ -1,0 +1,411 @@
+/* Turns the rows of a batch into addresses of their groups, for one lane.
+ *
+ * Hashes of the whole batch come first, so that the directory can be prefetched when it has
+ * outgrown the cache.  A row whose key equals its predecessor's takes that one's group without a look-up;
+ * data sorted or clustered by the key makes runs. */
+#include "exec/ht_int.h"
+
+#include <string.h>
+
+#define FREEZE_ROWS 16384u
+#define FREEZE_BYTES ((uint64_t) 1 << 20)
+#define PREFETCH_ROWS 16u
+#define CACHE_BYTES ((uint64_t) 512 << 10) /* half of a second-level cache */
+#define BYPASS_ROWS ((uint64_t) 256 << 10)
+#define THAW_ROWS ((uint64_t) 512 << 10)
+#define THAW_REPEATS 16u
+#define CHOSEN_MAX 16384
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+static uint32_t partition_bits(const ax_ht_layout *lay, double est_groups)
+{
+    double bytes = est_groups * 2 * (lay->row_bytes + 16);
+    uint32_t bits = 6;
+
+    if (est_groups <= 0)
+        return 8;
+    while (bits < 12 && bytes > (double) CACHE_BYTES * (double) (1u << bits))
+        bits++;
+    return bits;
+}
+
+static ax_status lane_init(ax_task *t, ax_arena *a, const ax_ht *ht, ax_ht_lane **out)
+{
+    uint64_t kw = ht->lay.kw > 0 ? ht->lay.kw : 1;
+    ax_ht_lane *l;
+
+    AX_NEW(t, l, ax_arena_alloc0(a, sizeof(*l) + 128)); /* no line shared between lanes */
+    *out = l;
+    l->freeze_rows = ht->freeze_rows;
+    AX_NEW(t, l->mem, ax_arena_create(t->budget, 0));
+    AX_NEW(t, l->scratch, ax_arena_create(t->budget, 0));
+    AX_NEW(t, l->img, ax_arena_values(l->mem, sizeof(uint64_t) * AX_BATCH_ROWS * kw));
+    AX_NEW(t, l->hash, ax_arena_values(l->mem, sizeof(uint64_t) * AX_BATCH_ROWS));
+    return ax_ht_dir_init(t, l->mem, &l->dir, 512);
+}
+
+ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double est_groups,
+                     int64_t group_limit)
+{
+    ht->nlanes = nlanes;
+    ht->pbits = partition_bits(&ht->lay, est_groups);
+    ht->freeze_rows = FREEZE_BYTES / (ht->lay.row_bytes + 16);
+    if (ht->freeze_rows > FREEZE_ROWS)
+        ht->freeze_rows = FREEZE_ROWS;
+    /* A larger choice of groups would be frozen before it is complete. */
+    ht->group_limit = group_limit <= CHOSEN_MAX ? group_limit : 0;
+    atomic_init(&ht->full, false);
+    AX_NEW(t, ht->lane, ax_arena_alloc0(a, sizeof(*ht->lane) * nlanes));
+    for (uint32_t i = 0; i < nlanes; i++)
+        AX_TRY(lane_init(t, a, ht, &ht->lane[i]));
+    if (ht->group_limit > 0)
+    {
+        ht->freeze_rows = UINT64_MAX;
+        for (uint32_t i = 0; i < nlanes; i++)
+            ht->lane[i]->freeze_rows = UINT64_MAX;
+        AX_NEW(t, ht->chosen_mem, ax_arena_create(t->budget, 0));
+        AX_TRY(ax_ht_dir_init(t, ht->chosen_mem, &ht->chosen, (uint64_t) ht->group_limit));
+        pthread_mutex_init(&ht->lock, NULL);
+        ht->has_lock = true;
+    }
+    return AX_OK;
+}
+
+void ax_ht_fini(ax_ht *ht)
+{
+    for (uint32_t i = 0; ht->lane != NULL && i < ht->nlanes; i++)
+        if (ht->lane[i] != NULL)
+        {
+            ax_arena_destroy(ht->lane[i]->scratch);
+            ax_arena_destroy(ht->lane[i]->mem);
+            ht->lane[i] = NULL;
+        }
+    ax_arena_destroy(ht->chosen_mem);
+    ht->chosen_mem = NULL;
+    if (ht->has_lock)
+        pthread_mutex_destroy(&ht->lock);
+    ht->has_lock = false;
+}
+
+/* ---- groups that are not in the directory ---------------------------------------------------- */
+
+static ax_status freeze(ax_task *t, const ax_ht *ht, ax_ht_lane *l)
+{
+    if (l->part == NULL)
+    {
+        AX_NEW(t, l->part, ax_arena_alloc0(l->mem, sizeof(*l->part) << ht->pbits));
+        AX_NEW(t, l->sample, ax_arena_alloc0(l->mem, sizeof(*l->sample) * AX_HT_SAMPLE));
+    }
+    l->frozen = true;
+    l->bypass = false;
+    l->probed = l->missed = 0;
+    return AX_OK;
+}
+
+/* Look at one staged row in 256, chosen by hash, to learn how often staged keys repeat: with many
+ * repeats a larger table of this lane beats a record for each row. */
+static void sample_staged(ax_ht_lane *l, uint64_t hash)
+{
+    uint32_t s = (uint32_t) (hash >> 28) & (AX_HT_SAMPLE - 1);
+
+    l->sample_rows++;
+    if (l->sample_n >= AX_HT_SAMPLE / 2)
+        return;
+    for (; l->sample[s] != 0; s = (s + 1) & (AX_HT_SAMPLE - 1))
+        if (l->sample[s] == hash)
+            return;
+    l->sample[s] = hash;
+    l->sample_n++;
+}
+
+static void maybe_thaw(ax_ht_lane *l)
+{
+    if (l->sample_n < AX_HT_SAMPLE / 2 && l->sample_rows > THAW_REPEATS * l->sample_n)
+    {
+        l->frozen = false;
+        l->freeze_rows *= 4;
+    }
+    l->staged_mark = l->staged;
+    l->sample_n = l->sample_rows = 0;
+    memset(l->sample, 0, sizeof(*l->sample) * AX_HT_SAMPLE);
+}
+
+static ax_status stage(ax_task *t, const ax_ht *ht, ax_ht_lane *l, uint64_t hash,
+                       const uint64_t *img, uint8_t **row)
+{
+    ax_ht_rows *p = &l->part[hash >> (64 - ht->pbits)];
+
+    AX_NEW(t, *row, ax_ht_row_add(l->mem, &ht->lay, p, hash, img));
+    l->staged++;
+    if ((hash >> 20 & 255) == 0)
+        sample_staged(l, hash);
+    return AX_OK;
+}
+
+static ax_status insert(ax_task *t, const ax_ht *ht, ax_ht_lane *l, uint64_t hash,
+                        const uint64_t *img, uint8_t **row)
+{
+    if (l->dir.n >= l->dir.limit)
+        AX_TRY(ax_ht_dir_grow(t, l->mem, &ht->lay, &l->dir));
+    AX_NEW(t, *row, ax_ht_row_add(l->mem, &ht->lay, &l->local, hash, img));
+    ax_ht_dir_put(&l->dir, hash, *row);
+    return AX_OK;
+}
+
+/* May this new group be kept?  The first group_limit keys of all lanes are chosen; afterwards the
+ * set is only read. */
+static ax_status choose(ax_task *t, ax_ht *ht, uint64_t hash, const uint64_t *img, bool *kept)
+{
+    ax_status s = AX_OK;
+    uint8_t *row;
+
+    if (atomic_load_explicit(&ht->full, memory_order_acquire))
+    {
+        *kept = ax_ht_dir_find(&ht->lay, &ht->chosen, hash, img) != NULL;
+        return AX_OK;
+    }
+    pthread_mutex_lock(&ht->lock);
+    *kept = ax_ht_dir_find(&ht->lay, &ht->chosen, hash, img) != NULL;
+    if (!*kept && ht->chosen.n < (uint64_t) ht->group_limit)
+    {
+        row = ax_ht_row_add(ht->chosen_mem, &ht->lay, &ht->chosen_rows, hash, img);
+        if (row != NULL)
+        {
+            ax_ht_dir_put(&ht->chosen, hash, row);
+            *kept = true;
+        }
+        else
+            s = ax_fail_nomem(t, 0);
+        if (ht->chosen.n >= (uint64_t) ht->group_limit)
+            atomic_store_explicit(&ht->full, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&ht->lock);
+    return s;
+}
+
+static ax_status trash_row(ax_task *t, const ax_ht *ht, ax_ht_lane *l, uint8_t **row)
+{
+    if (l->trash == NULL)
+        AX_NEW(t, l->trash, ax_arena_alloc0(l->mem, ht->lay.row_bytes));
+    *row = l->trash;
+    return AX_OK;
+}
+
+static __attribute__((noinline)) ax_status missing(ax_task *t, ax_ht *ht, ax_ht_lane *l,
+                                                   uint64_t hash, const uint64_t *img,
+                                                   uint8_t **row)
+{
+    bool kept = true;
+
+    if (l->frozen)
+    {
+        l->missed++;
+        return stage(t, ht, l, hash, img, row);
+    }
+    if (ht->group_limit > 0)
+    {
+        AX_TRY(choose(t, ht, hash, img, &kept));
+        if (!kept)
+            return trash_row(t, ht, l, row);
+    }
+    if (l->local.n >= l->freeze_rows)
+    {
+        AX_TRY(freeze(t, ht, l));
+        return stage(t, ht, l, hash, img, row);
+    }
+    return insert(t, ht, l, hash, img, row);
+}
+
+static ax_status null_row(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint8_t **row)
+{
+    if (l->null_row == NULL)
+        AX_NEW(t, l->null_row, ax_arena_alloc0(l->mem, ht->lay.row_bytes));
+    *row = l->null_row;
+    return AX_OK;
+}
+
+/* ---- look-up --------------------------------------------------------------------------------- */
+
+static inline bool str_eq(const uint64_t *a, const uint64_t *b)
+{
+    uint64_t len = a[0] & AX_HT_LEN_MASK;
+
+    if (a[0] != b[0])
+        return false;
+    return a[1] == b[1]
+        || (len > AX_HT_INLINE_MAX
+            && memcmp((const uint8_t *) (uintptr_t) a[1] + 4,
+                      (const uint8_t *) (uintptr_t) b[1] + 4, len - 4) == 0);
+}
+
+/* shape is a constant in each caller. */
+static inline __attribute__((always_inline)) bool image_eq(const ax_ht_layout *lay,
+                                                           ax_ht_shape shape, const uint64_t *a,
+                                                           const uint64_t *b)
+{
+    switch (shape)
+    {
+        case AX_HT_W1: return a[0] == b[0];
+        case AX_HT_W2: return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
+        case AX_HT_W3: return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2])) == 0;
+        case AX_HT_W4:
+            return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+        case AX_HT_S: return str_eq(a, b);
+        case AX_HT_WS: return a[0] == b[0] && str_eq(a + 1, b + 1);
+        default: return ax_ht_image_eq(lay, a, b);
+    }
+}
+
+static inline void prefetch_slot(const ax_ht_dir *d, uint64_t hash)
+{
+    __builtin_prefetch(&d->slot[ax_ht_slot_of(d, hash)]);
+}
+
+/* The row a slot most likely leads to, half the distance later than the slot itself. */
+static inline void prefetch_row(const ax_ht_dir *d, uint64_t hash)
+{
+    __builtin_prefetch((const void *) (uintptr_t) (d->slot[ax_ht_slot_of(d, hash)]
+                                                   & AX_HT_PTR_MASK));
+}
+
+static inline __attribute__((always_inline)) ax_status
+probe(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n, const uint8_t *null, uint8_t **row,
+      ax_ht_shape shape, uint32_t kw, bool far)
+{
+    const ax_ht_layout *lay = &ht->lay;
+    const uint64_t *hash = l->hash, *img = l->img;
+    uint32_t img_off = lay->img_off;
+
+    for (uint32_t i = 0; i < n; i++, img += kw)
+    {
+        uint64_t h = hash[i], s;
+        uint8_t *found = NULL;
+
+        if (far && i + PREFETCH_ROWS < n)
+        {
+            prefetch_slot(&l->dir, hash[i + PREFETCH_ROWS]);
+            prefetch_row(&l->dir, hash[i + PREFETCH_ROWS / 2]);
+        }
+        if (null != NULL && null[i])
+        {
+            AX_TRY(null_row(t, ht, l, &row[i]));
+            continue;
+        }
+        if (i > 0 && h == hash[i - 1] && (null == NULL || !null[i - 1])
+            && image_eq(lay, shape, img, img - kw))
+        {
+            row[i] = row[i - 1];
+            continue;
+        }
+        if (!l->bypass)
+            for (s = ax_ht_slot_of(&l->dir, h); l->dir.slot[s] != 0; s = (s + 1) & l->dir.mask)
+            {
+                uint64_t x = l->dir.slot[s] ^ h << 48;
+
+                if (x >> 48 == 0
+                    && image_eq(lay, shape,
+                                (const uint64_t *) (const void *) ((uint8_t *) (uintptr_t) x
+                                                                   + img_off), img))
+                {
+                    found = (uint8_t *) (uintptr_t) x;
+                    break;
+                }
+            }
+        if (found == NULL)
+            AX_TRY(missing(t, ht, l, h, img, &found));
+        row[i] = found;
+    }
+    return AX_OK;
+}
+
+#define PROBE(name, shape, kw)                                                                     \
+    static ax_status probe_##name(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,                \
+                                  const uint8_t *null, uint8_t **row, bool far)                    \
+    {                                                                                              \
+        return far ? probe(t, ht, l, n, null, row, shape, kw, true)                                \
+                   : probe(t, ht, l, n, null, row, shape, kw, false);                              \
+    }
+PROBE(w1, AX_HT_W1, 1)
+PROBE(w2, AX_HT_W2, 2)
+PROBE(w3, AX_HT_W3, 3)
+PROBE(w4, AX_HT_W4, 4)
+PROBE(s, AX_HT_S, 2)
+PROBE(ws, AX_HT_WS, 3)
+PROBE(any, AX_HT_ANY, ht->lay.kw)
+
+ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
+                               const uint8_t *null, uint8_t **row)
+{
+    bool far = (l->dir.mask + 1) * 8 + l->local.n * ht->lay.row_bytes > CACHE_BYTES;
+
+    if (l->frozen)
+    {
+        l->probed += n;
+        if (!l->bypass && l->probed >= BYPASS_ROWS)
+        {
+            l->bypass = l->missed * 4 > l->probed * 3;
+            l->probed = l->missed = 0;
+        }
+        if (l->staged - l->staged_mark >= THAW_ROWS)
+            maybe_thaw(l);
+    }
+    switch (ht->lay.shape)
+    {
+        case AX_HT_W1: return probe_w1(t, ht, l, n, null, row, far);
+        case AX_HT_W2: return probe_w2(t, ht, l, n, null, row, far);
+        case AX_HT_W3: return probe_w3(t, ht, l, n, null, row, far);
+        case AX_HT_W4: return probe_w4(t, ht, l, n, null, row, far);
+        case AX_HT_S: return probe_s(t, ht, l, n, null, row, far);
+        case AX_HT_WS: return probe_ws(t, ht, l, n, null, row, far);
+        default: return probe_any(t, ht, l, n, null, row, far);
+    }
+}
+
+ax_status ax_ht_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
+                        const uint16_t *sel, uint32_t n, uint8_t **row)
+{
+    const uint8_t *null;
+
+    AX_TRY(ax_ht_images(t, &ht->lay, l->scratch, col, sel, n, l->img, l->hash, &null));
+    return ax_ht_resolve_images(t, ht, l, n, null, row);
+}
+
+/* ---- end of input ---------------------------------------------------------------------------- */
+
+/* Sort the addresses of local rows by partition, so that each build finds its own. */
+ax_status ax_ht_lane_end(ax_task *t, ax_ht *ht, ax_ht_lane *l)
+{
+    uint32_t nparts = 1u << ht->pbits, shift = 64 - ht->pbits;
+    uint32_t *at;
+    const ax_ht_layout *lay = &ht->lay;
+
+    ax_ht_rows_close(&l->local);
+    for (uint32_t p = 0; l->part != NULL && p < nparts; p++)
+        ax_ht_rows_close(&l->part[p]);
+    AX_CHECK(t, l->local.n < UINT32_MAX, AX_ELIMIT, "too many groups");
+    AX_NEW(t, l->sorted, ax_arena_alloc(l->mem, sizeof(*l->sorted) * (l->local.n + 1)));
+    AX_NEW(t, at, ax_arena_alloc0(l->mem, sizeof(*at) * (nparts + 1)));
+    l->sorted_end = at;
+    for (uint32_t pass = 0; pass < 2; pass++)
+    {
+        for (ax_ht_chunk *c = l->local.first; c != NULL; c = c->next)
+        {
+            uint8_t *row = (uint8_t *) (c + 1), *end = row + c->used_bytes;
+
+            for (; row < end; row += lay->row_bytes + ax_ht_str_bytes(lay, ax_ht_img(lay, row)))
+            {
+                uint64_t p = ax_ht_row_hash(lay, row) >> shift;
+
+                if (pass == 0)
+                    at[p + 1]++;
+                else
+                    l->sorted[at[p]++] = row;
+            }
+        }
+        /* counts to begins; the second pass moves begins to ends */
+        for (uint32_t p = 0; pass == 0 && p < nparts; p++)
+            at[p + 1] += at[p];
+    }
+    return AX_OK;
+}

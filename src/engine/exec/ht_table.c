@@ -1,0 +1,135 @@
+/* Rows of groups in chunks, and the directory that finds them. */
+#include "exec/ht_int.h"
+
+#include <string.h>
+
+#define CHUNK_FIRST_BYTES ((uint64_t) 1 << 10)
+#define CHUNK_MAX_BYTES ((uint64_t) 64 << 10)
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool chunk_add(ax_arena *mem, ax_ht_rows *rows, uint64_t need)
+{
+    uint64_t bytes = CHUNK_FIRST_BYTES;
+    ax_ht_chunk *c;
+
+    /* Grows with the number of rows, so that thousands of partitions start small. */
+    if (rows->last != NULL)
+    {
+        bytes = ((uint64_t) (rows->end - (uint8_t *) (rows->last + 1)) + sizeof(*c)) * 4;
+        bytes = bytes > CHUNK_MAX_BYTES ? CHUNK_MAX_BYTES : bytes;
+    }
+    if (bytes < need + sizeof(*c))
+        bytes = need + sizeof(*c);
+    c = (ax_ht_chunk *) ax_arena_alloc(mem, bytes);
+    if (c == NULL)
+        return false;
+    ax_ht_rows_close(rows);
+    c->next = NULL;
+    c->used_bytes = 0;
+    if (rows->last != NULL)
+        rows->last->next = c;
+    else
+        rows->first = c;
+    rows->last = c;
+    rows->at = (uint8_t *) (c + 1);
+    rows->end = (uint8_t *) c + bytes;
+    return true;
+}
+
+static void copy_strings(const ax_ht_layout *lay, uint8_t *row)
+{
+    uint64_t *img = ax_ht_img(lay, row);
+    uint8_t *to = row + lay->row_bytes;
+
+    for (uint32_t w = lay->str_w; w < lay->kw; w += 2)
+    {
+        uint64_t len = img[w] & AX_HT_LEN_MASK;
+
+        if (len <= AX_HT_INLINE_MAX)
+            continue;
+        memcpy(to, (const void *) (uintptr_t) img[w + 1], len);
+        img[w + 1] = (uint64_t) (uintptr_t) to;
+        to += (len + 7) & ~(uint64_t) 7;
+    }
+}
+
+uint8_t *ax_ht_row_add(ax_arena *mem, const ax_ht_layout *lay, ax_ht_rows *rows, uint64_t hash,
+                       const uint64_t *img)
+{
+    bool copy = lay->str_w < lay->kw && !lay->borrow_str;
+    uint64_t need = lay->row_bytes + (copy ? ax_ht_str_bytes(lay, img) : 0);
+    uint64_t *w;
+    uint8_t *row;
+
+    if ((uint64_t) (rows->end - rows->at) < need && !chunk_add(mem, rows, need))
+        return NULL;
+    row = rows->at;
+    rows->at += need;
+    rows->n++;
+    w = (uint64_t *) (void *) row;
+    if (lay->stored_hash)
+        *w++ = hash;
+    for (uint32_t k = 0; k < lay->kw; k++)
+        *w++ = img[k];
+    for (uint32_t k = lay->state_off; k < lay->row_bytes; k += 8)
+        *w++ = 0;
+    if (copy)
+        copy_strings(lay, row);
+    return row;
+}
+
+/* ---- directory ------------------------------------------------------------------------------- */
+
+static ax_status dir_alloc(ax_task *t, ax_arena *mem, ax_ht_dir *d, uint64_t slots)
+{
+    AX_NEW(t, d->slot, ax_arena_values(mem, slots * sizeof(*d->slot)));
+    memset(d->slot, 0, slots * sizeof(*d->slot));
+    d->mask = slots - 1;
+    d->limit = slots / 2;
+    return AX_OK;
+}
+
+ax_status ax_ht_dir_init(ax_task *t, ax_arena *mem, ax_ht_dir *d, uint64_t expect)
+{
+    uint64_t slots = 256;
+
+    while (slots < expect * 2)
+        slots *= 2;
+    d->n = 0;
+    return dir_alloc(t, mem, d, slots);
+}
+
+ax_status ax_ht_dir_grow(ax_task *t, ax_arena *mem, const ax_ht_layout *lay, ax_ht_dir *d)
+{
+    ax_ht_dir old = *d;
+
+    AX_TRY(dir_alloc(t, mem, d, (old.mask + 1) * (old.mask < (1u << 20) ? 4 : 2)));
+    d->n = 0;
+    for (uint64_t s = 0; s <= old.mask; s++)
+    {
+        uint8_t *row = (uint8_t *) (uintptr_t) (old.slot[s] & AX_HT_PTR_MASK);
+
+        if (row != NULL)
+            ax_ht_dir_put(d, ax_ht_row_hash(lay, row), row);
+        if (s % 65536 == 65535 && ax_task_stopped(t))
+            return ax_fail(t, AX_ESTOPPED, "query stopped");
+    }
+    return AX_OK;
+}
+
+uint8_t *ax_ht_dir_find(const ax_ht_layout *lay, const ax_ht_dir *d, uint64_t hash,
+                        const uint64_t *img)
+{
+    uint64_t s = ax_ht_slot_of(d, hash);
+
+    for (; d->slot[s] != 0; s = (s + 1) & d->mask)
+    {
+        uint64_t x = d->slot[s] ^ hash << 48;
+        uint8_t *row = (uint8_t *) (uintptr_t) x;
+
+        if (x >> 48 == 0 && ax_ht_image_eq(lay, ax_ht_img(lay, row), img))
+            return row;
+    }
+    return NULL;
+}

@@ -1,0 +1,425 @@
+/* The aggregation breaker: groups rows by hash and keeps states in the groups' rows.
+ *
+ * put resolves each row of a batch to the row of its group (ht_lane.c), then runs one loop for each
+ * step of state.  prepare decides between one part, when all lanes together hold few groups, and
+ * one part for each run of partitions; a part builds its groups from the rows of all lanes
+ * (ht_build.c) and yields them in batches. */
+#include "exec/agg_int.h"
+#include "exec/ht_int.h"
+
+#include <string.h>
+
+#define SMALL_GROUPS ((uint64_t) 64 << 10) /* built by one thread below a millisecond or two */
+
+typedef struct agg
+{
+    ax_breaker b;
+    ax_arena *arena;         /* owned: this struct and all that is immutable after create */
+    uint32_t nkeys, nargs;
+    ax_agg_arg *arg;         /* [nargs] */
+    uint16_t *arg_step;      /* [nargs] step of each call */
+    ax_step *step;           /* [nsteps] */
+    uint32_t nsteps;
+    uint32_t state_bytes;
+    ax_ht ht;
+    uint8_t **one;           /* [nlanes] no keys: the group of each lane */
+    uint64_t *rows_in;       /* [nlanes * 16] one cache line each */
+    uint32_t nparts;
+    uint32_t part_span;      /* partitions of a part */
+    uint8_t *null_row;       /* merged; yielded by part 0 */
+    struct ax_part **part;   /* [nparts] open parts, each slot by the lane that runs it */
+} agg;
+
+struct ax_part
+{
+    agg *owner;
+    uint32_t idx;
+    ax_arena *mem;           /* owned: groups */
+    ax_arena *out;           /* owned: the batch last yielded */
+    ax_ht_groups groups;
+    ax_ht_block *at;         /* next to yield */
+};
+
+/* ---- create ---------------------------------------------------------------------------------- */
+
+static bool pick_op(const ax_agg_arg *g, uint8_t *op)
+{
+    bool f4 = g->arg_type.id == AX_T_FLOAT4, f8 = g->arg_type.id == AX_T_FLOAT8;
+
+    switch (g->agg)
+    {
+        case AX_AGG_COUNT_STAR: *op = AX_STEP_ROWS; return true;
+        case AX_AGG_COUNT: *op = AX_STEP_COUNT; return true;
+        case AX_AGG_SUM:
+        case AX_AGG_AVG:
+            if (f4 || f8)
+                *op = g->agg == AX_AGG_AVG ? AX_STEP_AVGF : f4 ? AX_STEP_SUMF4 : AX_STEP_SUMF8;
+            else if (g->arg_type.id == AX_T_INT8)
+                *op = AX_STEP_SUM128;
+            else
+                *op = AX_STEP_SUM64;
+            return true;
+        case AX_AGG_MIN:
+            *op = ax_type_is_str(g->arg_type) ? AX_STEP_MINSTR : AX_STEP_MIN64;
+            return true;
+        case AX_AGG_MAX:
+            *op = ax_type_is_str(g->arg_type) ? AX_STEP_MAXSTR : AX_STEP_MAX64;
+            return true;
+        default: return false;
+    }
+}
+
+/* Has this step a count of not-null arguments that count(x) can share? */
+static bool counts(uint8_t op)
+{
+    return op == AX_STEP_COUNT || op == AX_STEP_SUM64 || op == AX_STEP_SUM128
+        || op == AX_STEP_SUMF8 || op == AX_STEP_AVGF;
+}
+
+static uint16_t step_for(agg *g, const ax_agg_arg *a, uint8_t op, bool strict)
+{
+    ax_step *s;
+
+    for (uint32_t i = 0; i < g->nsteps; i++)
+    {
+        s = &g->step[i];
+        if (s->arg_col == a->arg_col && s->filter_col == a->filter_col
+            && (s->op == op || (op == AX_STEP_COUNT && counts(s->op))))
+            return (uint16_t) i;
+    }
+    s = &g->step[g->nsteps];
+    *s = (ax_step){.op = op, .strict = strict, .arg_col = a->arg_col, .set = -1,
+                   .filter_col = a->filter_col, .arg_type = a->arg_type, .off = g->state_bytes};
+    g->state_bytes += ax_step_bytes(op);
+    return (uint16_t) g->nsteps++;
+}
+
+static ax_status plan_steps(ax_task *t, agg *g, const ax_agg_spec *spec)
+{
+    AX_NEW(t, g->step, ax_arena_alloc0(g->arena, sizeof(*g->step) * (spec->nargs + 1)));
+    AX_NEW(t, g->arg, ax_arena_alloc0(g->arena, sizeof(*g->arg) * (spec->nargs + 1)));
+    AX_NEW(t, g->arg_step, ax_arena_alloc0(g->arena, sizeof(*g->arg_step) * (spec->nargs + 1)));
+    if (spec->nargs > 0)
+        memcpy(g->arg, spec->arg, sizeof(*g->arg) * spec->nargs);
+    /* counts last: they share a sum's count where there is one */
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < spec->nargs; i++)
+        {
+            const ax_agg_arg *a = &spec->arg[i];
+            uint8_t op;
+
+            AX_CHECK(t, ax_agg_result((ax_agg_id) a->agg, a->arg_type).id != AX_T_NONE
+                            && pick_op(a, &op),
+                     AX_EUNSUPPORTED, "aggregate %s(%s) is not supported",
+                     ax_agg_name((ax_agg_id) a->agg), ax_type_name(a->arg_type.id));
+            if ((op == AX_STEP_COUNT) == (pass == 1))
+                g->arg_step[i] = step_for(g, a, op, spec->strict_float_sum);
+        }
+    return AX_OK;
+}
+
+static const ax_breaker_ops agg_ops;
+
+static ax_status agg_init(ax_task *t, agg *g, const ax_agg_spec *spec, uint32_t nlanes)
+{
+    g->nkeys = spec->nkeys;
+    g->nargs = spec->nargs;
+    AX_TRY(plan_steps(t, g, spec));
+    AX_NEW(t, g->rows_in, ax_arena_alloc0(g->arena, sizeof(*g->rows_in) * nlanes * 16));
+    AX_TRY(ax_ht_layout_init(t, g->arena, &g->ht.lay, spec->key_type, spec->nkeys, g->state_bytes,
+                             true));
+    for (uint32_t i = 0; i < g->nsteps; i++)
+        g->step[i].off += g->ht.lay.state_off;
+    AX_TRY(ax_ht_init(t, g->arena, &g->ht, nlanes, spec->est_groups, spec->group_limit));
+    if (spec->nkeys > 0)
+        return AX_OK;
+    AX_NEW(t, g->one, ax_arena_alloc0(g->arena, sizeof(*g->one) * nlanes));
+    for (uint32_t i = 0; i < nlanes; i++)
+        AX_NEW(t, g->one[i], ax_arena_alloc0(g->arena, g->ht.lay.row_bytes + 128));
+    return AX_OK;
+}
+
+ax_status ax_agg_create(ax_task *t, ax_arena *a, const ax_agg_spec *spec, uint32_t nlanes,
+                        ax_breaker **out)
+{
+    ax_status s;
+    agg *g;
+
+    AX_NEW(t, g, ax_arena_alloc0(a, sizeof(*g)));
+    g->b.ops = &agg_ops;
+    g->b.nlanes = nlanes;
+    AX_NEW(t, g->arena, ax_arena_create(t->budget, 0));
+    s = agg_init(t, g, spec, nlanes);
+    if (s != AX_OK)
+    {
+        agg_ops.destroy(&g->b);
+        return s;
+    }
+    *out = &g->b;
+    return AX_OK;
+}
+
+/* ---- input ----------------------------------------------------------------------------------- */
+
+/* The selected values of column c, one after the other. */
+static ax_status load_column(ax_task *t, ax_arena *scratch, const ax_batch *in, int32_t c,
+                             ax_vec *out)
+{
+    const ax_vec *v = &in->col[c];
+
+    if (in->sel == NULL && (v->kind == AX_VK_FLAT || v->kind == AX_VK_VIEW))
+    {
+        *out = *v;
+        return AX_OK;
+    }
+    return ax_vec_gather(t, scratch, v, in->sel, in->nsel, false, out);
+}
+
+/* Rows that do not count: argument null, or filter not true. */
+static ax_status load_skip(ax_task *t, ax_arena *scratch, const ax_batch *in, const ax_step *s,
+                           const uint8_t *arg_null, const uint8_t **skip)
+{
+    ax_vec f;
+    uint8_t *o;
+    const uint8_t *keep;
+
+    *skip = arg_null;
+    if (s->filter_col < 0)
+        return AX_OK;
+    AX_TRY(load_column(t, scratch, in, s->filter_col, &f));
+    AX_NEW(t, o, ax_arena_values(scratch, in->nsel));
+    keep = (const uint8_t *) f.u.data;
+    for (uint32_t i = 0; i < in->nsel; i++)
+        o[i] = !keep[i];
+    if (f.null != NULL)
+        for (uint32_t i = 0; i < in->nsel; i++)
+            o[i] |= f.null[i];
+    if (arg_null != NULL)
+        for (uint32_t i = 0; i < in->nsel; i++)
+            o[i] |= arg_null[i];
+    *skip = o;
+    return AX_OK;
+}
+
+/* A column that is only counted need not be decoded: its nulls suffice. */
+static ax_status load_nulls(ax_task *t, ax_arena *scratch, const ax_batch *in, int32_t c,
+                            ax_step_in *out)
+{
+    const ax_vec *v = &in->col[c];
+
+    if (v->null == NULL && v->kind != AX_VK_RUN)
+    {
+        out->v = (ax_vec){.type = v->type, .n = in->nsel};
+        return AX_OK;
+    }
+    return load_column(t, scratch, in, c, &out->v);
+}
+
+static ax_status update_steps(ax_task *t, agg *g, uint32_t lane, const ax_batch *in,
+                              uint8_t *const *row, uint8_t *one)
+{
+    ax_ht_lane *l = g->ht.lane[lane];
+    ax_step_in si = {.skip = NULL};
+    int32_t loaded = -1;
+
+    for (uint32_t i = 0; i < g->nsteps; i++)
+    {
+        const ax_step *s = &g->step[i];
+
+        if (s->set >= 0)
+            continue;
+        if (s->op == AX_STEP_COUNT)
+        {
+            AX_TRY(load_nulls(t, l->scratch, in, s->arg_col, &si));
+            loaded = -1;
+        }
+        else if (s->op == AX_STEP_ROWS)
+        {
+            si.v.null = NULL;
+            loaded = -1;
+        }
+        else if (s->arg_col != loaded)
+        {
+            AX_TRY(load_column(t, l->scratch, in, s->arg_col, &si.v));
+            loaded = s->arg_col;
+        }
+        AX_TRY(load_skip(t, l->scratch, in, s, si.v.null, &si.skip));
+        AX_TRY(ax_step_update(t, s, l->scratch, l->mem, row, one, in->nsel, &si));
+    }
+    return AX_OK;
+}
+
+static ax_status agg_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
+{
+    agg *g = (agg *) b;
+    ax_ht_lane *l = g->ht.lane[lane];
+    const ax_vec **col;
+    uint8_t **row;
+
+    if (ax_task_stopped(t))
+        return ax_fail(t, AX_ESTOPPED, "query stopped");
+    if (in->nsel == 0)
+        return AX_OK;
+    g->rows_in[lane * 16] += in->nsel;
+    ax_arena_reset(l->scratch);
+    if (g->nkeys == 0)
+        return update_steps(t, g, lane, in, NULL, g->one[lane]);
+    AX_NEW(t, col, ax_arena_alloc(l->scratch, sizeof(*col) * g->nkeys));
+    for (uint32_t k = 0; k < g->nkeys; k++)
+        col[k] = &in->col[k];
+    AX_NEW(t, row, ax_arena_values(l->scratch, sizeof(*row) * in->nsel));
+    AX_TRY(ax_ht_resolve(t, &g->ht, l, col, in->sel, in->nsel, row));
+    return update_steps(t, g, lane, in, row, NULL);
+}
+
+static ax_status agg_put_end(ax_task *t, ax_breaker *b, uint32_t lane)
+{
+    agg *g = (agg *) b;
+
+    ax_arena_reset(g->ht.lane[lane]->scratch);
+    return g->nkeys > 0 ? ax_ht_lane_end(t, &g->ht, g->ht.lane[lane]) : AX_OK;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static ax_status merge_rows(ax_task *t, void *arg, uint8_t *const *dst, uint8_t *const *src,
+                            uint32_t n)
+{
+    const agg *g = (const agg *) arg;
+
+    for (uint32_t i = 0; i < g->nsteps; i++)
+        AX_TRY(ax_step_merge(t, &g->step[i], dst, src, n));
+    return AX_OK;
+}
+
+static ax_status agg_prepare(ax_task *t, ax_breaker *b, uint32_t *nparts)
+{
+    agg *g = (agg *) b;
+    uint64_t groups = 0;
+    bool staged = false;
+
+    g->part_span = 1u << g->ht.pbits;
+    b->rows_in = 0;
+    for (uint32_t i = 0; i < b->nlanes; i++)
+    {
+        b->rows_in += g->rows_in[i * 16];
+        groups += g->ht.lane[i]->local.n + g->ht.lane[i]->staged;
+        staged |= g->ht.lane[i]->part != NULL;
+    }
+    for (uint32_t i = 1; g->nkeys == 0 && i < b->nlanes; i++)
+        AX_TRY(merge_rows(t, g, &g->one[0], &g->one[i], 1));
+    AX_TRY(ax_ht_null_row(t, &g->ht, merge_rows, g, &g->null_row));
+    if (groups > SMALL_GROUPS || staged)
+        g->part_span = 1;
+    g->nparts = (1u << g->ht.pbits) / g->part_span;
+    AX_NEW(t, g->part, ax_arena_alloc0(g->arena, sizeof(struct ax_part *) * g->nparts));
+    b->groups = g->nkeys == 0 ? 1 : groups;
+    *nparts = g->nparts;
+    return AX_OK;
+}
+
+static void part_free(ax_part *p)
+{
+    ax_arena_destroy(p->out);
+    ax_arena_destroy(p->mem); /* holds the part itself */
+}
+
+static ax_status block_of_one(ax_task *t, ax_part *p, uint8_t *row)
+{
+    ax_ht_block *k;
+
+    if (row == NULL)
+        return AX_OK;
+    AX_NEW(t, k, ax_arena_alloc(p->mem, sizeof(*k)));
+    k->n = 1;
+    k->row[0] = row;
+    k->next = p->at;
+    p->at = k;
+    return AX_OK;
+}
+
+static ax_status agg_part_begin(ax_task *t, ax_breaker *b, uint32_t part, ax_arena *a,
+                                ax_part **out)
+{
+    agg *g = (agg *) b;
+    ax_arena *mem;
+    ax_part *p;
+
+    (void) a; /* freed by its owner at a time of its choosing: the part has memory of its own */
+    AX_NEW(t, mem, ax_arena_create(t->budget, 0));
+    p = (ax_part *) ax_arena_alloc0(mem, sizeof(*p));
+    if (p == NULL)
+    {
+        ax_arena_destroy(mem);
+        return ax_fail_nomem(t, sizeof(*p));
+    }
+    p->owner = g;
+    p->idx = part;
+    p->mem = mem;
+    g->part[part] = p;
+    AX_NEW(t, p->out, ax_arena_create(t->budget, 0));
+    if (g->nkeys == 0)
+        AX_TRY(block_of_one(t, p, g->one[0]));
+    else
+    {
+        AX_TRY(ax_ht_build(t, &g->ht, mem, part * g->part_span, g->part_span, merge_rows, g,
+                           &p->groups));
+        p->at = p->groups.first;
+        AX_TRY(block_of_one(t, p, part == 0 ? g->null_row : NULL));
+    }
+    *out = p;
+    return AX_OK;
+}
+
+static ax_status agg_part_next(ax_task *t, ax_part *p, ax_batch **out)
+{
+    const agg *g = p->owner;
+    ax_ht_block *k = p->at;
+    ax_batch *o;
+
+    *out = NULL;
+    if (ax_task_stopped(t))
+        return ax_fail(t, AX_ESTOPPED, "query stopped");
+    while (k != NULL && k->n == 0)
+        k = k->next;
+    if (k == NULL)
+        return AX_OK;
+    p->at = k->next;
+    ax_arena_reset(p->out);
+    AX_NEW(t, o, ax_arena_alloc0(p->out, sizeof(*o)));
+    o->arena = p->out;
+    o->nrows = o->nsel = k->n;
+    o->ncols = g->nkeys + g->nargs;
+    AX_NEW(t, o->col, ax_arena_alloc0(p->out, sizeof(*o->col) * (o->ncols + 1)));
+    for (uint32_t i = 0; i < g->nkeys; i++)
+        AX_TRY(ax_ht_key_vec(t, p->out, &g->ht.lay, i, k->row, k->n, g->null_row, &o->col[i]));
+    for (uint32_t i = 0; i < g->nargs; i++)
+        AX_TRY(ax_step_result(t, p->out, &g->step[g->arg_step[i]], g->arg[i].agg, g->arg[i].type,
+                              k->row, k->n, &o->col[g->nkeys + i]));
+    *out = o;
+    return AX_OK;
+}
+
+static void agg_part_end(ax_part *p)
+{
+    if (p == NULL)
+        return;
+    p->owner->part[p->idx] = NULL;
+    part_free(p);
+}
+
+static void agg_destroy(ax_breaker *b)
+{
+    agg *g = (agg *) b;
+
+    for (uint32_t i = 0; g->part != NULL && i < g->nparts; i++)
+        if (g->part[i] != NULL)
+            part_free(g->part[i]);
+    g->part = NULL;
+    ax_ht_fini(&g->ht);
+    ax_arena_destroy(g->arena);
+    g->arena = NULL;
+}
+
+static const ax_breaker_ops agg_ops = {agg_put, agg_put_end, agg_prepare, agg_part_begin,
+                                       agg_part_next, agg_part_end, agg_destroy};

@@ -1,0 +1,467 @@
+/* Tests of aggregation: random tables in all encodings against a naive computation. */
+#include <math.h>
+
+#include "exec/breaker_test.inc"
+
+#include "exec/agg_int.h"
+
+/* ---- naive ----------------------------------------------------------------------------------- */
+
+static const ax_value *const *sort_cols;
+static uint32_t sort_nkeys;
+
+static int cmp_rows(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+
+    for (uint32_t k = 0; k < sort_nkeys; k++)
+    {
+        const ax_value *p = &sort_cols[k][x], *q = &sort_cols[k][y];
+        int r = p->null || q->null ? (int) p->null - (int) q->null : ax_value_cmp(p, q);
+
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+static uint32_t *sorted_rows(const ax_value *const *cols, uint32_t nkeys, const uint8_t *selected,
+                             uint32_t nrows, uint32_t *n)
+{
+    uint32_t *idx = (uint32_t *) malloc(sizeof(*idx) * (nrows + 1));
+
+    *n = 0;
+    for (uint32_t i = 0; i < nrows; i++)
+        if (selected == NULL || selected[i])
+            idx[(*n)++] = i;
+    sort_cols = cols;
+    sort_nkeys = nkeys;
+    qsort(idx, *n, sizeof(*idx), cmp_rows);
+    return idx;
+}
+
+static bool seen_before(const ax_value *v, const uint32_t *idx, uint32_t n, uint32_t i,
+                        const table *t, const ax_agg_arg *a)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if ((a->filter_col < 0 || (!t->v[a->filter_col][idx[k]].null
+                                   && t->v[a->filter_col][idx[k]].u.i))
+            && !v[idx[k]].null && ax_value_cmp(&v[idx[k]], &v[idx[i]]) == 0)
+            return true;
+    (void) n;
+    return false;
+}
+
+static ax_value naive(const table *t, const ax_agg_arg *a, const uint32_t *idx, uint32_t n)
+{
+    ax_value o = {.type = a->type};
+    const ax_value *v = a->arg_col >= 0 ? t->v[a->arg_col] : NULL;
+    uint64_t count = 0;
+    ax_i128 sum = 0;
+    double fsum = 0;
+    bool any = false;
+
+    for (uint32_t i = 0; i < n; i++)
+    {
+        if (a->filter_col >= 0
+            && (t->v[a->filter_col][idx[i]].null || !t->v[a->filter_col][idx[i]].u.i))
+            continue;
+        if (v != NULL && v[idx[i]].null)
+            continue;
+        if (a->distinct && seen_before(v, idx, n, i, t, a))
+            continue;
+        count++;
+        if (v == NULL)
+            continue;
+        if (v->type.phys == AX_P_F32 || v->type.phys == AX_P_F64)
+            fsum += v[idx[i]].u.f;
+        else
+            sum += v[idx[i]].u.i;
+        if (a->agg == AX_AGG_MIN && (!any || ax_value_cmp(&v[idx[i]], &o) < 0))
+            o = v[idx[i]];
+        if (a->agg == AX_AGG_MAX && (!any || ax_value_cmp(&v[idx[i]], &o) > 0))
+            o = v[idx[i]];
+        any = true;
+    }
+    if (a->agg == AX_AGG_COUNT || a->agg == AX_AGG_COUNT_STAR)
+        o.u.i = (int64_t) count;
+    else if (count == 0)
+        o.null = true;
+    else if (a->agg == AX_AGG_SUM || a->agg == AX_AGG_AVG)
+    {
+        if (o.type.phys == AX_P_F32 || o.type.phys == AX_P_F64)
+            o.u.f = a->agg == AX_AGG_AVG ? fsum / (double) count : fsum;
+        else if (o.type.phys == AX_P_NUM)
+            o.u.num = a->agg == AX_AGG_AVG ? ax_num_avg(sum, count) : (ax_num){.v = sum};
+        else
+            o.u.i = (int64_t) sum;
+    }
+    return o;
+}
+
+static bool result_equal(const ax_value *a, const ax_value *b)
+{
+    if (a->null || b->null)
+        return a->null == b->null;
+    if (a->type.phys == AX_P_F32 || a->type.phys == AX_P_F64)
+        return ax_value_cmp(a, b) == 0 || fabs(a->u.f - b->u.f) <= 1e-9 * fabs(b->u.f) + 1e-9;
+    if (a->type.phys == AX_P_NUM && a->u.num.dscale != b->u.num.dscale)
+        return false;
+    return ax_value_cmp(a, b) == 0;
+}
+
+/* Compare all output rows with the naive result; with a group limit, compare those that came. */
+static void check(const table *t, const run *r, const ax_agg_spec *s)
+{
+    uint32_t n, m, at = 0, ngroups = 0, matched = 0;
+    uint32_t *idx = sorted_rows((const ax_value *const *) t->v, s->nkeys, t->selected, t->nrows,
+                                &n);
+    uint32_t *got = sorted_rows((const ax_value *const *) r->out, s->nkeys, NULL, r->nout, &m);
+
+    if (n == 0 && s->nkeys == 0)
+    {
+        assert_int_equal(r->nout, 1);
+        ngroups = matched = 1;
+    }
+    while (at < n)
+    {
+        uint32_t end = at + 1;
+        bool same = matched < m;
+
+        sort_cols = (const ax_value *const *) t->v;
+        sort_nkeys = s->nkeys;
+        while (end < n && cmp_rows(&idx[at], &idx[end]) == 0)
+            end++;
+        for (uint32_t k = 0; k < s->nkeys && same; k++)
+            same = same_value(&t->v[k][idx[at]], &r->out[k][got[matched]]);
+        ngroups++;
+        if (s->group_limit > 0 && !same)
+        {
+            at = end;
+            continue;
+        }
+        assert_true(same);
+        for (uint32_t a = 0; a < s->nargs; a++)
+        {
+            ax_value want = naive(t, &s->arg[a], idx + at, end - at);
+
+            assert_true(result_equal(&r->out[s->nkeys + a][got[matched]], &want));
+        }
+        matched++;
+        at = end;
+    }
+    assert_int_equal(matched, m);
+    if (s->group_limit > 0)
+        assert_true((int64_t) m >= s->group_limit || m == ngroups);
+    else
+        assert_int_equal(m, ngroups);
+    free(idx);
+    free(got);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static ax_agg_arg agg_of(uint8_t agg, const table *t, int32_t col, int32_t filter)
+{
+    ax_agg_arg a = {.agg = agg, .arg_col = col, .filter_col = filter};
+
+    a.arg_type = col >= 0 ? t->type[col] : ax_type_make(AX_T_NONE);
+    a.type = ax_agg_result((ax_agg_id) agg, a.arg_type);
+    return a;
+}
+
+static ax_status create(run *r, const ax_agg_spec *s)
+{
+    ax_task t;
+    ax_status st;
+
+    AX_TRY(ax_task_init(&t, &r->budget, NULL));
+    r->arena = ax_arena_create(&r->budget, 0);
+    st = r->arena ? ax_agg_create(&t, r->arena, s, r->nlanes, &r->b) : AX_ENOMEM;
+    ax_task_fini(&t);
+    return st;
+}
+
+static void run_case(const table *t, const ax_agg_spec *s, uint32_t nlanes)
+{
+    run r;
+
+    run_init(&r, t, nlanes, INT64_MAX);
+    assert_int_equal(create(&r, s), AX_OK);
+    assert_int_equal(run_all(&r), AX_OK);
+    check(t, &r, s);
+    run_free(&r);
+}
+
+/* Columns behind the keys: int2, int4, int8, float4, float8, text, bool. */
+static const gen arg_gen[] = {
+    {AX_T_INT2, 300, 10, 20}, {AX_T_INT4, 0, 10, 20},    {AX_T_INT8, 0, 5, 20},
+    {AX_T_FLOAT4, 900, 10, 20}, {AX_T_FLOAT8, 900, 0, 20}, {AX_T_TEXT, 500, 10, 20},
+    {AX_T_BOOL, 2, 10, 20},
+};
+#define NARG_COLS 7u
+
+static uint32_t all_aggs(const table *t, uint32_t nkeys, ax_agg_arg *a)
+{
+    uint32_t n = 0;
+
+    a[n++] = agg_of(AX_AGG_COUNT_STAR, t, -1, -1);
+    for (uint32_t c = 0; c < NARG_COLS; c++)
+        for (uint8_t g = AX_AGG_COUNT; g < AX_AGG_CNT; g++)
+        {
+            int32_t col = (int32_t) (nkeys + c);
+
+            if (ax_agg_result((ax_agg_id) g, t->type[col]).id != AX_T_NONE && n < 20 && below(2))
+                a[n++] = agg_of(g, t, col, below(4) == 0 ? (int32_t) nkeys + 6 : -1);
+        }
+    return n;
+}
+
+static void random_case(const gen *keys, uint32_t nkeys, uint32_t nrows, uint32_t nlanes,
+                        int64_t group_limit)
+{
+    gen g[16];
+    table t;
+    ax_agg_arg a[24];
+    ax_agg_spec s = {.nkeys = nkeys, .arg = a, .group_limit = group_limit};
+
+    if (nkeys > 0)
+        memcpy(g, keys, sizeof(*g) * nkeys);
+    memcpy(g + nkeys, arg_gen, sizeof(arg_gen));
+    table_make(&t, nrows, g, nkeys + NARG_COLS, below(2) ? 100 : 30);
+    s.key_type = t.type;
+    s.nargs = all_aggs(&t, nkeys, a);
+    run_case(&t, &s, nlanes);
+    table_free(&t);
+}
+
+static void no_keys(void **state)
+{
+    (void) state;
+    for (uint32_t i = 0; i < 30; i++)
+        random_case(NULL, 0, i == 0 ? 0 : below(30000), 1 + below(4), 0);
+}
+
+static void one_key(void **state)
+{
+    static const ax_type_id types[] = {AX_T_BOOL, AX_T_INT2, AX_T_INT4, AX_T_INT8, AX_T_FLOAT4,
+                                       AX_T_FLOAT8, AX_T_NUMERIC, AX_T_TEXT, AX_T_BYTEA, AX_T_DATE,
+                                       AX_T_TIMESTAMP, AX_T_INTERVAL, AX_T_UUID};
+
+    (void) state;
+    for (uint32_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        for (uint32_t dom = 1; dom < 200000; dom = dom * 30 + 7)
+        {
+            gen g = {types[i], dom, below(2) * 10, below(2) * 70};
+
+            random_case(&g, 1, below(20000), 1 + 3 * below(2), 0);
+        }
+}
+
+static void many_keys(void **state)
+{
+    static const ax_type_id types[] = {AX_T_BOOL, AX_T_INT2, AX_T_INT4, AX_T_INT8, AX_T_FLOAT8,
+                                       AX_T_NUMERIC, AX_T_TEXT, AX_T_INTERVAL, AX_T_UUID,
+                                       AX_T_TEXT, AX_T_INT4};
+
+    (void) state;
+    for (uint32_t i = 0; i < 80; i++)
+    {
+        gen g[8];
+        uint32_t nkeys = 2 + below(6);
+
+        for (uint32_t k = 0; k < nkeys; k++)
+            g[k] = (gen){types[below(11)], 1 + below(below(2) ? 4 : 60), below(2) * 10,
+                         below(2) * 70};
+        random_case(g, nkeys, below(15000), 1 + 3 * below(2), 0);
+    }
+}
+
+static void many_groups(void **state)
+{
+    static const gen one[] = {{AX_T_INT8, 0, 1, 20}};
+    static const gen two[] = {{AX_T_INT8, 0, 1, 20}, {AX_T_TEXT, 700, 1, 20}};
+    static const gen text[] = {{AX_T_TEXT, 100000, 1, 20}};
+
+    (void) state;
+    for (uint32_t lanes = 1; lanes <= 4; lanes += 3)
+    {
+        random_case(one, 1, 150000, lanes, 0);
+        random_case(two, 2, 120000, lanes, 0);
+        random_case(text, 1, 200000, lanes, 0);
+    }
+}
+
+static void group_limit(void **state)
+{
+    static const gen g[] = {{AX_T_INT8, 5000, 1, 20}, {AX_T_TEXT, 50, 1, 20}};
+
+    (void) state;
+    for (uint32_t i = 0; i < 8; i++)
+        random_case(g, 1 + i % 2, 20000, 1 + 3 * below(2), 1 + below(40));
+    random_case(g, 2, 60000, 4, 20000);
+}
+
+/* Everything is given back and reported as out of memory, wherever the budget ends. */
+static void budget(void **state)
+{
+    static const gen g[] = {{AX_T_INT8, 0, 1, 20}, {AX_T_TEXT, 700, 1, 20}, {AX_T_INT4, 0, 1, 20}};
+    ax_agg_arg a[3];
+    ax_agg_spec s = {.nkeys = 2, .arg = a, .nargs = 3};
+    bool done = false;
+    table t;
+
+    (void) state;
+    table_make(&t, 60000, g, 3, 100);
+    s.key_type = t.type;
+    a[0] = agg_of(AX_AGG_COUNT_STAR, &t, -1, -1);
+    a[1] = agg_of(AX_AGG_AVG, &t, 2, -1);
+    a[2] = agg_of(AX_AGG_MIN, &t, 1, -1);
+    for (int64_t limit = 1000; !done; limit += limit / 9)
+    {
+        ax_status st;
+        run r;
+
+        run_init(&r, &t, 2, limit);
+        st = create(&r, &s);
+        if (st == AX_OK)
+            st = run_all(&r);
+        assert_true(st == AX_OK || st == AX_ENOMEM);
+        done = st == AX_OK;
+        if (done)
+            check(&t, &r, &s);
+        run_free(&r);
+    }
+    table_free(&t);
+}
+
+static void stopped(void **state)
+{
+    static const gen g[] = {{AX_T_INT8, 0, 1, 20}};
+    ax_agg_spec s = {.nkeys = 1};
+    table t;
+    run r;
+
+    (void) state;
+    table_make(&t, 5000, g, 1, 100);
+    s.key_type = t.type;
+    run_init(&r, &t, 1, INT64_MAX);
+    assert_int_equal(create(&r, &s), AX_OK);
+    r.stop = 1;
+    assert_int_equal(run_all(&r), AX_ESTOPPED);
+    run_free(&r);
+    run_init(&r, &t, 1, INT64_MAX);
+    assert_int_equal(create(&r, &s), AX_OK);
+    assert_int_equal(on_lanes(&r, feed_thread), AX_OK);
+    run_free(&r); /* destroyed in the middle */
+    table_free(&t);
+}
+
+static ax_status sum_of(ax_type_id type, uint8_t agg, const ax_value *v, uint32_t n, ax_value *out)
+{
+    ax_agg_arg a;
+    ax_agg_spec s = {.arg = &a, .nargs = 1};
+    uint8_t *sel = (uint8_t *) malloc(n);
+    table t = {.nrows = n, .ncols = 1, .selected = sel, .v = {(ax_value *) (uintptr_t) v}};
+    ax_status st;
+    run r;
+
+    memset(sel, 1, n);
+    t.type[0] = ax_type_make(type);
+    a = agg_of(agg, &t, 0, -1);
+    run_init(&r, &t, 1, INT64_MAX);
+    assert_int_equal(create(&r, &s), AX_OK);
+    st = run_all(&r);
+    if (st == AX_OK)
+        *out = r.out[0][0];
+    run_free(&r);
+    free(sel);
+    return st;
+}
+
+static void float_sums(void **state)
+{
+    ax_value v[3] = {{.type = ax_type_make(AX_T_FLOAT8)}};
+    ax_value o;
+
+    (void) state;
+    v[1] = v[2] = v[0];
+    v[0].u.f = v[1].u.f = 1e308;
+    assert_int_equal(sum_of(AX_T_FLOAT8, AX_AGG_SUM, v, 2, &o), AX_ERANGE);
+    assert_int_equal(sum_of(AX_T_FLOAT8, AX_AGG_AVG, v, 2, &o), AX_ERANGE);
+    v[0].u.f = INFINITY;
+    assert_int_equal(sum_of(AX_T_FLOAT8, AX_AGG_SUM, v, 2, &o), AX_OK);
+    assert_true(isinf(o.u.f));
+    assert_int_equal(sum_of(AX_T_FLOAT8, AX_AGG_AVG, v, 2, &o), AX_OK);
+    assert_true(isinf(o.u.f));
+    v[1].u.f = -INFINITY;
+    assert_int_equal(sum_of(AX_T_FLOAT8, AX_AGG_SUM, v, 2, &o), AX_OK);
+    assert_true(isnan(o.u.f));
+    v[0].u.f = 1e200; /* Sxx overflows */
+    v[1].u.f = -1e200;
+    assert_int_equal(sum_of(AX_T_FLOAT8, AX_AGG_AVG, v, 2, &o), AX_ERANGE);
+    v[0].u.f = 16777216;
+    v[1].u.f = v[2].u.f = 1;
+    v[0].type = v[1].type = v[2].type = ax_type_make(AX_T_FLOAT4);
+    assert_int_equal(sum_of(AX_T_FLOAT4, AX_AGG_SUM, v, 3, &o), AX_OK);
+    assert_true(o.u.f == 16777216);
+}
+
+static void sum_int8_is_exact(void **state)
+{
+    ax_value v[3] = {{.type = ax_type_make(AX_T_INT8)}};
+    ax_value o;
+
+    (void) state;
+    v[0].u.i = INT64_MAX;
+    v[1] = v[2] = v[0];
+    assert_int_equal(sum_of(AX_T_INT8, AX_AGG_SUM, v, 3, &o), AX_OK);
+    assert_true(o.u.num.v == (ax_i128) INT64_MAX * 3 && o.u.num.dscale == 0);
+    v[0].u.i = v[1].u.i = v[2].u.i = INT64_MIN;
+    assert_int_equal(sum_of(AX_T_INT8, AX_AGG_SUM, v, 3, &o), AX_OK);
+    assert_true(o.u.num.v == (ax_i128) INT64_MIN * 3);
+}
+
+/* Made by tools outside: sum, count, digits without the point, scale. */
+static const struct avg_case { int64_t sum; uint64_t count; const char *digits; int16_t scale; }
+avg_cases[] = {
+    {3, 2, "15000000000000000", 16},
+    {1, 3, "33333333333333333333", 20},
+    {1000000, 3, "333333333333333333", 12},
+    {0, 5, "0", 20},
+#include "exec/avg_cases.inc"
+};
+
+static void averages(void **state)
+{
+    (void) state;
+    for (uint32_t i = 0; i < sizeof(avg_cases) / sizeof(avg_cases[0]); i++)
+    {
+        const struct avg_case *c = &avg_cases[i];
+        ax_num got = ax_num_avg(c->sum, c->count);
+        const char *d = c->digits;
+        ax_i128 want = 0;
+
+        for (d += *d == '-'; *d; d++)
+            want = want * 10 + (*d - '0');
+        if (c->digits[0] == '-')
+            want = -want;
+        assert_int_equal(got.dscale, c->scale);
+        assert_true(got.v == want);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_keys),    cmocka_unit_test(one_key),
+        cmocka_unit_test(many_keys),  cmocka_unit_test(many_groups),
+        cmocka_unit_test(group_limit), cmocka_unit_test(budget),
+        cmocka_unit_test(stopped),    cmocka_unit_test(float_sums),
+        cmocka_unit_test(sum_int8_is_exact), cmocka_unit_test(averages),
+    };
+
+    if (getenv("AX_SEED") != NULL)
+        seed = strtoull(getenv("AX_SEED"), NULL, 0) | 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
