@@ -11,7 +11,8 @@
  *     q = ax_query_start(plan, opts)       from here on threads may run
  *     for (;;) switch (ax_query_next(q, ...))
  *         BATCH    take rows; valid until the next call
- *         WAIT     sleep until wake() was called, then call again
+ *         WAIT     feed the inputs that are not full (ax_query_feed); with nothing to feed, sleep
+ *                  until wake() was called; then call again
  *         REQUEST  answer ax_query_request with ax_query_reply, then call again
  *         DONE     no more rows; calling again gives DONE again
  *         ERROR    ax_query_error; calling again gives ERROR again
@@ -88,7 +89,9 @@ ax_status ax_source_create(ax_engine *e, const ax_source_spec *spec, ax_source *
     AX_MUST_USE;
 void ax_source_destroy(ax_source *s);  /* no query may use it any more; NULL is allowed */
 
-/* Facts; valid after the query of ax_query_open ended with DONE. */
+/* Facts; valid after the query of ax_query_open ended with DONE.  A source is opened once: to see
+ * new files, make a new one (opened files come from the cache).  ax_source_file gives NULL for a
+ * file whose metadata was not read yet; sums are estimates then. */
 uint32_t ax_source_files(const ax_source *s);
 const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i);
 const char *ax_source_file_path(const ax_source *s, uint32_t i);
@@ -150,7 +153,7 @@ void ax_query_stop(ax_query *q);
 void ax_query_destroy(ax_query *q); /* NULL is allowed */
 
 /* Start over with new parameters; also for a query that is running or done.  Cheaper than a new
- * query: opened files and metadata stay. */
+ * query: opened files and metadata stay.  External inputs are open and empty again. */
 ax_status ax_query_rebind(ax_query *q, const ax_params *params) AX_MUST_USE;
 
 /* ---- the way back up ------------------------------------------------------------------------------------ */
@@ -182,7 +185,8 @@ typedef struct ax_reply
     const ax_zone_step *zone; uint32_t nzone;
 } ax_reply;
 
-/* The request that made next return REQUEST; valid until the reply. */
+/* The request that made next return REQUEST; valid until the reply, rebind, stop or destroy.  NULL
+ * when there is none. */
 const ax_request *ax_query_request(const ax_query *q);
 ax_status ax_query_reply(ax_query *q, const ax_reply *r) AX_MUST_USE;
 

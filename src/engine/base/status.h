@@ -45,6 +45,7 @@ typedef struct ax_error
     int os_errno;        /* errno of the system call that failed, or 0 */
     char msg[512];       /* one sentence in Postgres message style: lower case, no full stop */
     char detail[256];    /* further facts as sentences, or empty */
+    char sqlstate[6];    /* EHOST: the code of the host's own error; else empty */
     ax_place place;
     const char *src_file; /* static storage */
     int src_line;

@@ -12,6 +12,7 @@ ax_status ax_task_init(ax_task *t, ax_budget *b, const _Atomic int *stop)
     t->budget = b;
     t->stop = stop;
     t->lane = 0;
+    t->io = NULL;
     ax_error_clear(&t->err);
     t->arena = ax_arena_create(b, 0);
     if (t->arena == NULL)

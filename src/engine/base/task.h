@@ -17,6 +17,8 @@ typedef struct ax_task
                                  * nothing is published through it */
     uint32_t lane;              /* which of the query's lanes runs here, from 0 */
     ax_error err;               /* first error of this task; later ones are dropped */
+    struct ax_io_stats *io;     /* account of the reads that this task asks for, of one query; NULL:
+                                 * nobody counts */
 } ax_task;
 
 /* A context for code that runs outside a query (tools, tests, opening).  Creates an arena. */

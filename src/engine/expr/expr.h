@@ -46,7 +46,9 @@ struct ax_expr
     bool can_raise;   /* this node or one below */
     uint16_t fn;      /* CALL: ax_fn */
     uint32_t nargs;
-    uint32_t id;      /* equal trees over equal columns have equal ids within one compile */
+    uint32_t id;      /* equal trees over equal columns have equal ids within one compile; ids of
+                       * different compiles differ (one counter of the process): caches in ax_dict
+                       * are keyed by them.  A compile copies what it numbers: trees are shared */
     ax_type type;
     ax_expr **arg;    /* [nargs] */
     union
@@ -93,7 +95,8 @@ typedef struct ax_params { const ax_value *val; uint32_t n; } ax_params;
 /* ---- host-evaluated functions -------------------------------------------------------------------- */
 
 /* The memo of one host function in one query: distinct inputs and their results.  Shared by all
- * lanes; guarded by its own lock, taken once per batch. */
+ * lanes; guarded by its own lock, taken once per batch.  Bounded: it may forget inputs, but not the
+ * answers of a need before its batch was run again. */
 typedef struct ax_host_memo ax_host_memo;
 
 /* What an evaluator waits for: nrows argument tuples not in the memo yet. */
@@ -178,9 +181,13 @@ uint32_t ax_filter_steps(const ax_filter *f);
 const uint32_t *ax_filter_step_columns(const ax_filter *f, uint32_t step, uint32_t *n);
 uint32_t ax_filter_version(const ax_filter *f);
 
+/* Live bounds of a filter: a top-N threshold takes one, a join key two (from below and above). */
+#define AX_FILTER_SLOTS 16u
+
 /* From now on only rows with col `op` bound matter (op: LT LE GT GE EQ; nulls_pass: rows where col
  * is null stay).  Used by top-N thresholds and join filters.  Only tightens: the caller
- * guarantees it.  One live bound per (filter, slot < 4).  Thread: any task. */
+ * guarantees it.  One live bound per (filter, slot < AX_FILTER_SLOTS); bound is copied, and memory
+ * does not grow with the number of calls.  Thread: any task. */
 ax_status ax_filter_tighten(ax_task *t, ax_filter *f, uint32_t slot, uint32_t col, ax_fn op,
                             const ax_value *bound, bool nulls_pass) AX_MUST_USE;
 
@@ -189,7 +196,8 @@ ax_status ax_filter_tighten(ax_task *t, ax_filter *f, uint32_t slot, uint32_t co
  * before the raising step. */
 ax_match ax_filter_match(const ax_filter *f, const ax_stats_src *src);
 
-ax_status ax_filter_lane_create(ax_task *t, ax_arena *a, ax_filter *f, ax_filter_lane **out)
+/* f may also be the filter of a pruning: readers ask it about the values of a dictionary. */
+ax_status ax_filter_lane_create(ax_task *t, ax_arena *a, const ax_filter *f, ax_filter_lane **out)
     AX_MUST_USE;
 
 /* The filter this lane belongs to: steps and their columns. */

@@ -8,24 +8,31 @@
  *
  *      begin --> step --> NEED  : fetch ev->need through ax_io_fetch, then step again
  *                     --> BATCH : rows (scans only); valid until the next step
- *                     --> DONE  : result is in the event; do not step again
+ *                     --> DONE  : result is in the event, valid until end; do not step again
  *                     --> error : status of the step; place is filled in as far as known
  *      end (always, in every state; forgets outstanding requests first)
  *
  * because reads depend on reads: footers on tails, page headers on dictionaries, streams on marks,
  * manifests on manifests.  An operation names as many requests at once as it can, in the order in
  * which it wants them.  It never blocks and never sleeps; it checks ax_task_stopped at least every
- * 5 ms of work.
+ * 5 ms of work.  The driver zeroes the event before each step.
+ *
+ * Values that cannot be converted (ERANGE, ETEXT, ENOTNULL) are errors of rows: the rows before them
+ * are delivered, with the error as the batch's poison.  Damage (ECORRUPT) is an error of the step.
  *
  * Hostile input.  Any byte may lie.  Every length and offset is checked against the file before it
  * is used, memory is bounded by the budget, recursion by a depth.  A file that is refused is refused
  * with its place; a row is never skipped silently.
  *
- * Threads.  An ax_fmt_file is immutable after opening and shared by all lanes.  An operation
- * belongs to one task at a time; different operations on one file run in parallel.
+ * Threads.  An ax_fmt_file is immutable after opening and shared by all lanes, but for what its
+ * format loads later and keeps for all (marks, page indexes, path directories): that is allocated
+ * under the format's own lock, published by one atomic store, and who comes second drops his copy;
+ * nobody waits for another's reading.  An operation belongs to one task at a time; different
+ * operations on one file run in parallel.
  *
  * Memory.  An operation allocates in the arena given to begin; a file's metadata in an arena of
- * its own, charged to the budget of the cache that holds it. */
+ * its own, charged to the budget of the cache that holds it.  Files outlive queries: they keep no
+ * buffer that a request delivered (it is charged to the query), they copy. */
 #ifndef AX_FORMAT_H
 #define AX_FORMAT_H
 
@@ -61,20 +68,24 @@ typedef struct ax_fmt_file
     const ax_format *format;
     _Atomic int32_t refs;
     ax_arena *arena;          /* owns the metadata and this struct */
-    ax_io_file *io;           /* owned reference; the main file */
+    ax_io_file *io;           /* owned reference; the main file.  Directory formats: the file whose
+                               * version stands for all (checksums.txt of a part) */
     ax_schema schema;
-    int64_t nrows;            /* exact */
-    uint32_t nsplits;         /* row groups, parts */
+    int64_t nrows;            /* exact; -1: not known without reading (text formats, streams) */
+    uint32_t nsplits;         /* row groups, parts, byte ranges */
 } ax_fmt_file;
 
 ax_fmt_file *ax_fmt_file_ref(ax_fmt_file *f);
 void ax_fmt_file_unref(ax_fmt_file *f);  /* NULL is allowed */
 
-/* A unit of scanning and pruning.  Constants, deletes and order come with it. */
+/* A unit of scanning and pruning.  Constants, deletes and order come with it.  It has fewer than
+ * 2^32 rows: a format cuts larger units (a part of five billion rows) at granules. */
 typedef struct ax_split
 {
     const char *unit;         /* "row group", "part" */
-    int64_t nrows;
+    int64_t nrows;            /* -1: not known without reading */
+    int64_t row0;             /* rows of the file before this split, -1: unknown; positions of
+                               * deletes and _row_number count from the start of the file */
     int64_t bytes;            /* compressed bytes of all columns; for work estimates */
     uint32_t granule_rows;    /* natural step for row ranges: a page or granule; 0: none known */
     const struct ax_sort_key_claim *order; /* rows are ordered by these columns, or NULL.  A
@@ -93,7 +104,8 @@ typedef struct ax_delete_ref
     enum { AX_DEL_POSITIONS, AX_DEL_EQUALITY, AX_DEL_BITMAP } kind;
     const char *uri;
     uint64_t off, len;        /* BITMAP: bytes inside uri */
-    int64_t sequence;         /* applies to data with a lower sequence number */
+    int64_t sequence;         /* EQUALITY: removes rows of data with a lower sequence number; the
+                               * others name their data and were matched by the lake */
     const uint32_t *field;    /* EQUALITY: fields compared */
     uint32_t nfields;
 } ax_delete_ref;
@@ -104,7 +116,10 @@ typedef enum ax_epoch { AX_EPOCH_NONE, AX_EPOCH_S, AX_EPOCH_MS, AX_EPOCH_US, AX_
 typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID, AX_BIN_HEX } ax_binary_as;
 typedef enum ax_encoding_check { AX_ENC_FAIL, AX_ENC_REMOVE, AX_ENC_REPLACE, AX_ENC_TRUNCATE } ax_encoding_check;
 typedef enum ax_virtual { AX_VIRT_NONE, AX_VIRT_PATH, AX_VIRT_FILE, AX_VIRT_SIZE, AX_VIRT_MTIME,
-    AX_VIRT_ROW_NUMBER, AX_VIRT_ROW_GROUP, AX_VIRT_PART, AX_VIRT_PART_OFFSET, AX_VIRT_PARTITION } ax_virtual;
+    AX_VIRT_ROW_NUMBER, AX_VIRT_ROW_GROUP, AX_VIRT_PART, AX_VIRT_PART_OFFSET, AX_VIRT_PARTITION,
+    AX_VIRT_ROWID /* split_id << 32 | row in split, a SEQ vector: identity that passes joins */
+} ax_virtual;
+typedef enum ax_mismatch { AX_MISMATCH_ERROR, AX_MISMATCH_NULL, AX_MISMATCH_TEXT } ax_mismatch;
 typedef enum ax_match_by { AX_BY_NAME, AX_BY_POSITION, AX_BY_FIELD_ID } ax_match_by;
 
 /* One declared column as a path expression. */
@@ -121,6 +136,7 @@ typedef struct ax_colspec
     uint8_t binary_as;         /* ax_binary_as */
     uint8_t encoding_check;    /* ax_encoding_check */
     uint8_t virt;              /* ax_virtual */
+    uint8_t on_mismatch;       /* ax_mismatch: a value at sub_path that has not the wanted type */
     bool not_null;             /* declared NOT NULL: a null in the file is an error (23502) */
     const ax_value *deflt;     /* value where the file lacks the column; NULL: SQL null */
 } ax_colspec;
@@ -130,7 +146,13 @@ typedef struct ax_bind_opts
     uint8_t match_by;          /* ax_match_by */
     bool case_insensitive;
     bool allow_missing;
+    const struct ax_fixed_col *fixed; /* [nfixed] columns that this file has not to answer for */
+    uint32_t nfixed;
 } ax_bind_opts;
+
+/* A declared column whose value a directory name or a table format fixes for one file: bind takes
+ * the value and does not look for the column. */
+typedef struct ax_fixed_col { uint32_t col; ax_value value; } ax_fixed_col;
 
 /* Declared columns resolved against one file: which field, which conversion.  Immutable; formats
  * embed it as first member. */
@@ -156,7 +178,8 @@ typedef struct ax_fmt_event
     ax_fmt_file *file;         /* DONE of an opening: a reference for the caller */
     ax_match match;            /* DONE of a pruning */
     uint8_t by;                /* DONE of a pruning with NONE: ax_pruned_by */
-    const struct ax_rowset *rows; /* DONE of a pruning with SOME: rows that may match, or NULL: all */
+    const struct ax_rowset *rows; /* DONE of a pruning with SOME: rows that may match, or NULL: all;
+                               * dies with the operation */
     const ax_host_need *host;  /* NEED with need.n == 0: the filter waits for the host */
 } ax_fmt_event;
 
@@ -194,12 +217,15 @@ typedef struct ax_scan_stats
     uint64_t read_ns, decode_ns, filter_ns;
 } ax_scan_stats;
 
+/* Borrowed, with all it points to, until the operation ends. */
 typedef struct ax_scan_req
 {
     const ax_fmt_bind *bind;
     uint32_t split;            /* ordinal in the file */
     uint32_t split_id;         /* ordinal in the query; goes to ax_batch.split */
-    const ax_rowset *rows;     /* rows wanted (lazy materialisation, pruning); NULL: all */
+    const ax_rowset *rows;     /* rows wanted (lazy materialisation, pruning, positions that were
+                                * not deleted); NULL: all.  Exact: no other row is selected in what
+                                * comes back, and the filter sees no other row */
     const uint32_t *columns;   /* [ncolumns] ordinals in bind->col, ascending */
     uint32_t ncolumns;
     ax_filter_lane *filter;    /* applied by the reader, or NULL.  Its column numbers are positions
@@ -229,7 +255,7 @@ struct ax_format
     /* Open: parse metadata.  DONE carries the file.  arena: scratch for the operation. */
     ax_status (*open_begin)(ax_task *t, ax_arena *a, const ax_fmt_input *in, ax_fmt_op **out);
 
-    /* Split i < file->nsplits.  Cheap; points into the file. */
+    /* Split i < file->nsplits.  Cheap; points into the file.  The caller zeroes *out before. */
     void (*split)(const ax_fmt_file *f, uint32_t i, ax_split *out);
 
     /* Resolve declared columns.  ENOCOLUMN, EAMBIGUOUS, ETYPE with both types in the message. */
@@ -261,7 +287,9 @@ struct ax_format
     void (*close)(ax_fmt_file *f);
 
     /* Writer: five calls; NULL for formats that cannot write.  put takes batches with the schema
-     * given to write_begin; finish writes what is left and the metadata. */
+     * given to write_begin; finish writes what is left and the metadata.  None waits: bytes go to
+     * ax_io_set_append, and the driver lets them drain between calls (ax_io_set_drain).  What was
+     * written is learnt by opening it. */
     ax_status (*write_begin)(ax_task *t, ax_arena *a, ax_io_set *set, const ax_schema *schema,
                              const char *options, ax_fmt_op **out);
     ax_status (*write_put)(ax_task *t, ax_fmt_op *op, const ax_batch *b);

@@ -48,9 +48,22 @@ static ax_status serve_memory(ax_task *t, ax_io_req *r)
     AX_TRY(new_buf(t, r->len, &r->buf));
     if (r->len > 0)
         memcpy(r->buf->data, r->file->bytes->data + r->off, (size_t) r->len);
-    ax_io_count(r->file, r->len, 1, 0);
+    ax_io_count(t, r->file, r->len, 1, 0);
     r->done = true;
     return AX_OK;
+}
+
+/* Entries must outlive the task's scratch: the asker may go on in another task. */
+static ax_status list_into(ax_task *t, ax_io *io, ax_io_req *r)
+{
+    ax_arena *scratch = t->arena;
+    ax_status st;
+
+    if (r->arena != NULL)
+        t->arena = r->arena;
+    st = ax_io_list(t, io, r->uri, r->recursive, &r->entries, &r->nentries);
+    t->arena = scratch;
+    return st;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -276,12 +289,12 @@ static ax_status flight_make(ax_task *t, ax_io *io, ax_io_req *const *r, uint32_
     return AX_OK;
 }
 
-static void flight_start(ax_io *io, ax_io_flight *f)
+static void flight_start(ax_task *t, ax_io *io, ax_io_flight *f)
 {
     const ax_io_backend *b = f->file->backend;
     ax_status st = b->start(b->self, f->file->handle, f->off, f->len, f->buf->data, f);
 
-    ax_io_count(f->file, f->len, 1, 0);
+    ax_io_count(t, f->file, f->len, 1, 0);
     if (st != AX_OK)
         flight_end(io, f, st, NULL);
 }
@@ -309,7 +322,7 @@ static ax_status flight_deliver(ax_task *t, ax_io_flight *f, ax_io_req *r)
         AX_TRY(new_buf(t, r->len, &r->buf));
         memcpy(r->buf->data, f->buf->data + (r->off - f->off), (size_t) r->len);
     }
-    ax_io_count(r->file, 0, 0, (uint64_t) f->wait_ns / f->ntickets);
+    ax_io_count(t, r->file, 0, 0, (uint64_t) f->wait_ns / f->ntickets);
     r->done = true;
     return AX_OK;
 }
@@ -366,7 +379,7 @@ static ax_status start_remote(ax_task *t, ax_io *io, ax_io_req *const *r, uint32
         ax_io_flight *f = made;
 
         made = f->next;
-        flight_start(io, f);
+        flight_start(t, io, f);
         flight_unref(io, f);
     }
     return st;
@@ -429,7 +442,7 @@ static ax_status fetch_once(ax_task *t, ax_io *io, ax_io_need *need, ax_job *wak
                 r->done = true;
                 break;
             case AX_IO_LIST:
-                AX_TRY(ax_io_list(t, io, r->uri, r->recursive, &r->entries, &r->nentries));
+                AX_TRY(list_into(t, io, r));
                 r->done = true;
                 break;
             case AX_IO_READ:

@@ -30,12 +30,13 @@
 typedef struct ax_io ax_io;           /* the module: descriptor cache, read budgets */
 typedef struct ax_io_file ax_io_file; /* one version of one file, opened */
 
-/* Identity of a version.  Equal identities have equal bytes. */
+/* Identity of a version.  Equal identities have equal bytes.  Remote: dev and ino are a hash of the
+ * URL without its query, since ETags are unique within one object only. */
 typedef struct ax_io_id
 {
     uint64_t dev, ino, size;
     int64_t mtime_ns, ctime_ns;
-    char etag[72];     /* remote: ETag or generation; local: empty */
+    char etag[72];     /* remote: ETag or generation (a hash of it when longer); local: empty */
     uint64_t cred;     /* hash of the credentials that opened it; 0 for local */
 } ax_io_id;
 
@@ -59,6 +60,7 @@ typedef struct ax_io_entry
     uint64_t size;
     int64_t mtime_ns;
     bool is_dir;
+    const char *etag;  /* remote, when the listing tells it; else NULL */
 } ax_io_entry;
 
 typedef struct ax_io_req
@@ -70,8 +72,10 @@ typedef struct ax_io_req
     uint64_t off, len;     /* READ: must lie inside the file, else ECORRUPT */
     ax_buf *buf;           /* READ: out, owned reference with exactly len bytes */
     const char *uri;       /* OPEN, LIST: in, borrowed */
-    ax_io_entry *entries;  /* LIST: out, in the task's arena */
+    ax_io_entry *entries;  /* LIST: out, in `arena` */
     uint32_t nentries;
+    ax_arena *arena;       /* LIST: in, the asker's own arena; NULL: the task's scratch, which does
+                            * not survive parking */
 } ax_io_req;
 
 typedef struct ax_io_need
@@ -127,7 +131,9 @@ typedef struct ax_io_stats
     _Atomic uint64_t bytes_read, requests, bytes_cached, wait_ns;
 } ax_io_stats;
 
-/* The account of a file; NULL ends counting, and must come before the account dies. */
+/* The account of a file that is used by one query only, in tools and tests; ax_task.io goes before
+ * it, and is the right place for files that a cache shares among queries.  NULL ends counting, and
+ * must come before the account dies. */
 void ax_io_file_count_to(ax_io_file *f, ax_io_stats *s);
 
 /* ---- files that are not files ---------------------------------------------------------------- */
@@ -161,12 +167,20 @@ ax_status ax_io_open_memory(ax_task *t, ax_io *io, const char *name, const void 
 
 /* A set of named members that appears all at once or not at all, without relying on rename (object
  * stores have none): members are written under the backend's staging names, and `publish` makes
- * them visible; destroying an unpublished set leaves nothing.  Implemented with the writers. */
+ * them visible; destroying an unpublished set leaves nothing.  Implemented with the writers.
+ *
+ * append takes the bytes and never waits; it is charged to the task's budget.  The driver calls drain
+ * between two calls of the writer: PENDING when more than max_bytes are not on their way out yet, with
+ * the waker as in ax_io_fetch.  publish is called again until READY; it fails, and nothing is visible,
+ * when `last` (a member that must not exist before: a commit of a log; NULL: none) exists already. */
 typedef struct ax_io_set ax_io_set;
 ax_status ax_io_set_create(ax_task *t, ax_io *io, const char *uri, ax_io_set **out) AX_MUST_USE;
 ax_status ax_io_set_append(ax_task *t, ax_io_set *s, const char *member, const void *p, size_t n)
     AX_MUST_USE;
-ax_status ax_io_set_publish(ax_task *t, ax_io_set *s) AX_MUST_USE;
+ax_status ax_io_set_drain(ax_task *t, ax_io_set *s, uint64_t max_bytes, ax_job *waker,
+                          ax_io_ready *out) AX_MUST_USE;
+ax_status ax_io_set_publish(ax_task *t, ax_io_set *s, const char *last, ax_job *waker,
+                            ax_io_ready *out) AX_MUST_USE;
 void ax_io_set_destroy(ax_io_set *s);
 
 #endif

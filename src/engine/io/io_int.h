@@ -91,9 +91,11 @@ ax_status ax_io_backend_find(ax_task *t, ax_io *io, const char *uri, const ax_io
 /* Report a failed system call: the code follows from err; what: "could not open file". */
 ax_status ax_io_fail_os(ax_task *t, int err, const char *what, const char *name);
 
-static inline void ax_io_count(ax_io_file *f, uint64_t bytes, uint64_t requests, uint64_t wait_ns)
+/* Count what a task asked for: in its own account, else in the file's. */
+static inline void ax_io_count(ax_task *t, ax_io_file *f, uint64_t bytes, uint64_t requests,
+                               uint64_t wait_ns)
 {
-    ax_io_stats *s = atomic_load_explicit(&f->stats, memory_order_acquire);
+    ax_io_stats *s = t->io != NULL ? t->io : atomic_load_explicit(&f->stats, memory_order_acquire);
 
     if (s == NULL)
         return;

@@ -344,7 +344,7 @@ ax_status ax_io_local_read(ax_task *t, ax_io_file *f, uint64_t off, const ax_io_
     }
     unpin(f);
     if (st == AX_OK)
-        ax_io_count(f, total, calls, (uint64_t) (ax_io_now_ns() - begin_ns));
+        ax_io_count(t, f, total, calls, (uint64_t) (ax_io_now_ns() - begin_ns));
     return st;
 }
 
@@ -438,7 +438,7 @@ static ax_status list_one(listing *l, int fd, const char *dir, const char *name,
                           const ancestor *up, int depth)
 {
     size_t ndir = strlen(dir), nname = strlen(name);
-    ax_io_entry e;
+    ax_io_entry e = {0};
     struct stat st;
     char *path;
 

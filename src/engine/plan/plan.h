@@ -55,6 +55,8 @@ typedef enum ax_setop_kind { AX_SET_UNION_ALL, AX_SET_UNION, AX_SET_INTERSECT, A
 typedef enum ax_final_rule { AX_FINAL_LAST, AX_FINAL_VERSION, AX_FINAL_COLLAPSE, AX_FINAL_SUM,
     AX_FINAL_AGGREGATE } ax_final_rule;
 
+#define AX_NO_COL UINT32_MAX /* no such column: version_col, sign_col */
+
 struct ax_node
 {
     uint8_t kind;             /* ax_node_kind */
@@ -77,7 +79,9 @@ struct ax_node
         struct { uint32_t input; } external; /* EXTERNAL_INPUT: fed by ax_query_feed */
         struct { ax_expr **conj; uint32_t nconj; } filter;
         struct { ax_expr **expr; } project;  /* [ncols] */
-        struct /* AGGREGATE: output: keys, then calls.  nkeys == 0: exactly one row */
+        struct /* AGGREGATE: output: keys, then calls, and with `sets` one INT4 more: the ordinal of
+                * the set that the row belongs to (a null key is not a key that is not grouped;
+                * GROUPING() follows from it).  nkeys == 0: exactly one row */
         {
             ax_expr **key;
             uint32_t nkeys;
@@ -91,13 +95,17 @@ struct ax_node
         struct { ax_join_kind kind; ax_expr **left_key, **right_key; uint32_t nkeys;
                  ax_expr **residual; uint32_t nresidual; bool build_left; } join;
         struct { ax_sort_key *part; uint32_t nparts; ax_sort_key *order; uint32_t norder;
-                 void *calls; uint32_t ncalls; } window;
+                 struct ax_window_call *calls; uint32_t ncalls; } window;
         struct { ax_setop_kind kind; bool all; } setop;
-        struct { ax_sort_key *key; uint32_t nkeys; } merge;   /* ORDERED_MERGE of ordered children */
+        struct { ax_sort_key *key; uint32_t nkeys; } merge;   /* ORDERED_MERGE of ordered children;
+                              * a SCAN stands for all its splits, each an ordered input (claims are
+                              * ax_split.order).  Ties: child by child, split by split, in order */
         struct { ax_sort_key *key; uint32_t nkeys; ax_final_rule rule; uint32_t version_col;
                  uint32_t sign_col; } final;                  /* MERGE_FINAL */
         struct { const uint32_t *col; uint32_t ncol; } deletes; /* APPLY_DELETES: child 1 is the
-                              * deleted keys or (split, row) positions */
+                              * deleted keys (null equals null) or (split, row) positions.  Below
+                              * it and below MERGE_FINAL no filter may run that can raise, below
+                              * MERGE_FINAL only filters on its keys: such rows may be gone */
     } u;
 };
 

@@ -9,13 +9,19 @@
  * Kinds.  FLAT: one value a row.  CONST: one value for all rows.  DICT: uint32 ids into an ax_dict.
  * RUN: run i has one value, row i of a child vector that is FLAT or DICT.  SEQ: start + i * step.
  * VIEW: strings by pointer and length per row.  LIST, STRUCT, MAP: offsets and children; children
- * of lists may have more than 2048 rows.  DOC: JSON values.  Encodings compose: DICT and RUN sit
- * over any flat kind.
+ * of lists may have more than 2048 rows (but RUN and selections end at 65,535), and off[0] may be
+ * more than 0: a window into a longer child.  DOC: JSON values.  Encodings compose: DICT and RUN
+ * sit over any flat kind.
  *
  * Strings.  A FLAT string vector is offset + length into one page: nothing is copied, 8 bytes a
  * row.  It therefore refers to exactly one base pointer.  The first operator that gathers strings
  * of several pages makes a VIEW vector.  Pages live as long as the batch: the batch pins them
- * (ax_batch_pin), operators never own them, and what must outlive the batch is copied.
+ * (ax_batch_pin), operators never own them, and what must outlive the batch is copied.  A batch that
+ * goes to another task (output queue, exchange) outlives its scan's dictionaries too: it is gathered
+ * with copy_bytes, not handed over.
+ *
+ * Consumers that do not know a kind call ax_vec_flatten (EUNSUPPORTED when that cannot do it), so a
+ * new kind breaks nobody.
  *
  * Rows that are not selected, and rows under a null, are defined memory: their values mean nothing
  * but may be computed with.  Dictionary ids are below dict->n in every row (0 will do), lengths of
@@ -99,9 +105,20 @@ typedef struct ax_type
     uint8_t id;        /* ax_type_id */
     uint8_t phys;      /* ax_phys; follows from id, kept for dispatch */
     uint8_t coll;      /* ax_coll */
-    int16_t precision; /* NUMERIC: digits, 0 = unconstrained; BPCHAR: length in characters */
+    int32_t precision; /* NUMERIC: digits, 0 = unconstrained; BPCHAR: length in characters */
     int16_t scale;     /* NUMERIC with precision: digits behind the point */
+    const struct ax_nested *nested; /* LIST, STRUCT, MAP: what it is made of, or NULL: not told */
 } ax_type;
+
+/* The parts of a nested type: LIST one, MAP key and value, STRUCT its fields.  Borrowed; lives as
+ * long as what the type describes (plan, source, opened file). */
+typedef struct ax_nested
+{
+    uint32_t n;
+    const ax_type *type;       /* [n] */
+    const char *const *name;   /* [n] STRUCT: names of the fields; else NULL */
+    const int32_t *field_id;   /* [n] ids in lake tables, -1: none; NULL: no ids */
+} ax_nested;
 
 ax_type ax_type_make(ax_type_id id);           /* text types get AX_COLL_BYTES */
 uint32_t ax_phys_width(ax_phys p);             /* bytes a value; 0 for STR, DOC and nested */
@@ -183,8 +200,8 @@ struct ax_vec
 /* A dictionary: one per (file, row group, column).  `val` is a FLAT vector without nulls with n
  * values; they need not be distinct.  The caches are filled by the lane that scans the row group and die with it:
  * hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of predicates and of
- * functions of this column alone, keyed by the expression's id; slot is the group index + 1 of the
- * aggregation whose id is slot_owner. */
+ * functions of this column alone, keyed by the expression's id (unique over all programs, see
+ * ax_expr.id); slot is the group index + 1 of the aggregation whose id is slot_owner. */
 struct ax_dict
 {
     uint32_t n;
@@ -203,7 +220,9 @@ uint64_t ax_dict_uid(void);
 
 /* ---- batches ---------------------------------------------------------------------------------- */
 
-/* Where a row came from; survives compaction, joins and merges, and fetches it again later. */
+/* Where a row came from; survives compaction and merges, and fetches it again later.  A split has
+ * fewer than 2^32 rows (format.h).  A batch has one identity; where rows of several sources meet
+ * (joins), each source's identity is an ordinary INT8 column (AX_VIRT_ROWID). */
 typedef struct ax_rowid { uint32_t split; uint32_t row; } ax_rowid; /* row in split */
 
 typedef struct ax_batch
