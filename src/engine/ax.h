@@ -97,7 +97,7 @@ const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i);
 const char *ax_source_file_path(const ax_source *s, uint32_t i);
 const ax_schema *ax_source_schema(const ax_source *s);   /* of the first file; n == 0 without files */
 const char *ax_source_format(const ax_source *s);        /* name of the format, "" without files */
-int64_t ax_source_rows(const ax_source *s);
+int64_t ax_source_rows(const ax_source *s);              /* -1: a file does not know */
 int64_t ax_source_bytes(const ax_source *s);
 uint32_t ax_source_splits(const ax_source *s);
 

@@ -241,7 +241,7 @@ static int64_t rows_matching(const ax_source *s, const ax_filter *f)
             memset(&split, 0, sizeof split);
             ref.f->file->format->split(ref.f->file, sp, &split);
             if (ax_filter_match(f, &src) != AX_MATCH_NONE)
-                rows += split.nrows;
+                rows += split.nrows > 0 ? split.nrows : 0;
         }
     return rows;
 }

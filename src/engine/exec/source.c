@@ -207,7 +207,7 @@ static void add_up(ax_snapshot *s)
 
         f->split0 = s->splits;
         s->splits += f->file->nsplits;
-        s->rows += f->file->nrows;
+        s->rows = s->rows < 0 || f->file->nrows < 0 ? -1 : s->rows + f->file->nrows;
         s->bytes += (int64_t) f->size;
     }
 }
