@@ -220,3 +220,10 @@ ax_status ax_bind_text(ax_task *t, ax_arena *a, ax_call *c)
             return ax_fail(t, AX_EUNSUPPORTED, "no such function of text");
     }
 }
+
+const ax_like *ax_call_like(const ax_call *c)
+{
+    bool like = c->fn == AX_FN_LIKE || c->fn == AX_FN_NOT_LIKE;
+
+    return like && c->like.pat != NULL ? &c->like : NULL;
+}

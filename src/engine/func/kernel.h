@@ -189,6 +189,8 @@ typedef struct ax_like
 /* EUNSUPPORTED for a pattern that ends in a lone escape: the server raises then and when. */
 ax_status ax_like_compile(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n, ax_like *out)
     AX_MUST_USE;
+/* The pattern of a bound LIKE or NOT LIKE; NULL: another function, or a null pattern. */
+const ax_like *ax_call_like(const ax_call *c);
 bool ax_like_match(const ax_like *l, const uint8_t *s, uint32_t n);
 
 #endif
