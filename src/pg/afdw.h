@@ -134,12 +134,15 @@ typedef struct AfdwTable
  */
 extern AfdwTable *afdw_table_open(Oid relid, const void *owner, bool executing);
 extern void afdw_table_done(AfdwTable *table);	/* a scan ended */
+extern AfdwTable *afdw_table_peek(Oid relid);	/* the one opened last, or NULL */
 extern void afdw_source_init(void);
 
 /* ---- slot.c ----------------------------------------------------------- */
 
 extern bool afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **obstacle);
 extern bool afdw_value(Datum datum, bool isnull, Oid typid, ax_type type, ax_value *out);
+
+extern Datum afdw_datum(ax_type_id id, const ax_value *x);
 
 typedef struct AfdwOut AfdwOut; /* how the columns of one scan become Datums */
 
@@ -154,6 +157,7 @@ extern ax_fn afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg, 
 extern ax_agg_id afdw_shippable_aggregate(Oid aggfnoid, Oid inputcollid, const char **reason);
 extern bool afdw_shippable_order(Oid typid, Oid opfamily, Oid collation, const char **reason);
 extern bool afdw_shippable_equality(Oid typid, Oid collation, const char **reason);
+extern bool afdw_collation_is_bytes(Oid collation);
 extern bool afdw_is_constant(Node *node);
 
 /* ---- desc.c, translate.c ---------------------------------------------- */
@@ -287,6 +291,10 @@ extern void afdw_rescan(ForeignScanState *node);
 extern void afdw_end(ForeignScanState *node);
 extern void afdw_scan_prepare(ForeignScanState *node);
 extern void afdw_scan_start(ForeignScanState *node);
+
+/* ---- stats.c ---------------------------------------------------------- */
+
+extern void afdw_stats_init(void);
 
 /* ---- explain.c, import.c ---------------------------------------------- */
 

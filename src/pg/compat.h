@@ -64,16 +64,11 @@
 #define afdw_scan_relids(fs) ((fs)->fs_relids)
 #endif
 
-/* Does the collation order text by its bytes? */
-static inline bool
-afdw_collation_is_c(Oid collation)
-{
 #if PG_VERSION_NUM >= 180000
-	return pg_newlocale_from_collation(collation)->collate_is_c;
+#define afdw_collate_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
 #else
-	return lc_collate_is_c(collation);
+#define afdw_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
-}
 
 static inline void
 afdw_reserve_guc_prefix(const char *prefix)

@@ -236,6 +236,15 @@ explain_sort(Deparse *d, AfdwDesc *desc, ExplainState *es)
 }
 
 static void
+explain_count(const char *label, Deparse *d, Node *node, ExplainState *es)
+{
+	if (IsA(node, Const) && !((Const *) node)->constisnull)
+		ExplainPropertyInteger(label, NULL, DatumGetInt64(((Const *) node)->constvalue), es);
+	else
+		ExplainPropertyText(label, deparse(d, node), es);
+}
+
+static void
 explain_skipped(Deparse *d, AfdwDesc *desc, ExplainState *es)
 {
 	ListCell   *lc;
@@ -310,9 +319,9 @@ afdw_explain(ForeignScanState *node, ExplainState *es)
 	if (desc->sort)
 		explain_sort(&d, desc, es);
 	if (desc->limit)
-		ExplainPropertyText("Limit", deparse(&d, desc->limit), es);
+		explain_count("Limit", &d, desc->limit, es);
 	if (desc->offset)
-		ExplainPropertyText("Offset", deparse(&d, desc->offset), es);
+		explain_count("Offset", &d, desc->offset, es);
 	if (afdw_explain_not_pushed)
 		explain_skipped(&d, desc, es);
 	explain_columns(desc, scan->relid, es);

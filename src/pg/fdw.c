@@ -36,6 +36,7 @@ _PG_init(void)
 	afdw_guc_init();
 	afdw_query_init();
 	afdw_source_init();
+	afdw_stats_init();
 }
 
 static int

@@ -36,6 +36,7 @@ typedef struct AfdwImport
 	bool		recursive;
 	bool		one_table;
 	AfdwUnsupported unsupported;
+	char	   *path;			/* as given */
 	List	   *pass;			/* table options handed through, DefElem */
 	List	   *names;			/* tables so far, char * */
 	List	   *commands;
@@ -94,7 +95,9 @@ read_options(AfdwImport *im)
 		}
 		else if (afdw_option_exists(name, ForeignTableRelationId))
 		{
-			if (strcmp(name, "path") != 0)
+			if (strcmp(name, "path") == 0)
+				im->path = defGetString(def);
+			else
 				im->pass = lappend(im->pass, def);
 			afdw_options_list(list_make1(def), &im->opts);
 		}
@@ -113,6 +116,7 @@ read_options(AfdwImport *im)
 					(errcode(ERRCODE_NAME_TOO_LONG),
 					 errmsg("remote schema name may have been cut at %d bytes", NAMEDATALEN - 1),
 					 errhint("Give the directory in the option \"path\".")));
+		im->path = schema;
 		im->opts.paths = list_make1(pstrdup(schema));
 	}
 }
@@ -163,15 +167,19 @@ fitting_name(const char *name, List *used)
 	return fit;
 }
 
-/* Base name without suffix; of a directory its last component. */
+/* Base name without suffix; of a directory its last component, of a glob that in front of it. */
 static char *
 table_name(const char *path, bool file)
 {
 	char	   *copy = pstrdup(path);
 	char	   *base,
 			   *dot;
-	size_t		len = strlen(copy);
+	size_t		len = strcspn(copy, "*?[{");
 
+	if (copy[len] != '\0')
+		while (len > 0 && copy[len - 1] != '/')
+			len--;
+	copy[len] = '\0';
 	while (len > 1 && copy[len - 1] == '/')
 		copy[--len] = '\0';
 	base = strrchr(copy, '/');
@@ -414,7 +422,8 @@ afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 		const char *first = linitial(im.opts.paths);
 
 		if (nfiles > 0)
-			add_table(&im, table_name(first, nfiles == 1), first, ax_source_schema(source));
+			add_table(&im, table_name(first, strcmp(first, ax_source_file_path(source, 0)) == 0),
+					  im.path, ax_source_schema(source));
 		return im.commands;
 	}
 	for (uint32 i = 0; i < nfiles; i++)

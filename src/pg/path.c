@@ -322,8 +322,7 @@ collect_walker(Node *node, Collect *c)
 		return false;
 	}
 	if (IsA(node, Var) || IsA(node, Aggref) || IsA(node, GroupingFunc) ||
-		IsA(node, WindowFunc) || IsA(node, PlaceHolderVar) || IsA(node, SubPlan) ||
-		IsA(node, AlternativeSubPlan))
+		IsA(node, WindowFunc) || IsA(node, PlaceHolderVar))
 	{
 		c->failed = true;
 		return true;

@@ -11,11 +11,16 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_database.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/primnodes.h"
 #include "optimizer/clauses.h"
@@ -24,6 +29,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/syscache.h"
 
 #include "afdw.h"
 
@@ -89,6 +95,80 @@ is_text(Oid typid)
 	return typid == TEXTOID || typid == VARCHAROID || typid == BPCHAROID || typid == NAMEOID;
 }
 
+/* Name of the locale that orders text under a libc collation, or NULL. */
+static char *
+libc_locale(Oid collation)
+{
+	HeapTuple	tuple;
+	char	   *name = NULL;
+
+	if (collation != DEFAULT_COLLATION_OID)
+	{
+		tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+		if (!HeapTupleIsValid(tuple))
+			return NULL;
+		if (((Form_pg_collation) GETSTRUCT(tuple))->collprovider == COLLPROVIDER_LIBC)
+		{
+#if PG_VERSION_NUM >= 150000
+			bool		isnull;
+			Datum		datum = SysCacheGetAttr(COLLOID, tuple, Anum_pg_collation_collcollate,
+												&isnull);
+
+			if (!isnull)
+				name = TextDatumGetCString(datum);
+#else
+			name = pstrdup(NameStr(((Form_pg_collation) GETSTRUCT(tuple))->collcollate));
+#endif
+		}
+		ReleaseSysCache(tuple);
+		return name;
+	}
+	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+#if PG_VERSION_NUM >= 150000
+	if (((Form_pg_database) GETSTRUCT(tuple))->datlocprovider == COLLPROVIDER_LIBC)
+	{
+		bool		isnull;
+		Datum		datum = SysCacheGetAttr(DATABASEOID, tuple, Anum_pg_database_datcollate, &isnull);
+
+		if (!isnull)
+			name = TextDatumGetCString(datum);
+	}
+#else
+	name = pstrdup(NameStr(((Form_pg_database) GETSTRUCT(tuple))->datcollate));
+#endif
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+/*
+ * Does the collation order text by its bytes?  C and POSIX do; so does the C
+ * library's own C.UTF-8, which compares code points, from glibc 2.35 on.
+ */
+bool
+afdw_collation_is_bytes(Oid collation)
+{
+	char	   *name;
+	bool		result = false;
+
+	if (afdw_collate_is_c(collation))
+		return true;
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+	if (GetDatabaseEncoding() != PG_UTF8)
+		return false;
+	name = libc_locale(collation);
+	if (name)
+	{
+		result = pg_strcasecmp(name, "C.UTF-8") == 0 || pg_strcasecmp(name, "C.UTF8") == 0;
+		pfree(name);
+	}
+#else
+	(void) name;
+#endif
+	return result;
+}
+
 static bool
 byte_order(Oid collation, const char **reason)
 {
@@ -97,7 +177,7 @@ byte_order(Oid collation, const char **reason)
 		*reason = "no collation is known";
 		return false;
 	}
-	if (afdw_collation_is_c(collation))
+	if (afdw_collation_is_bytes(collation))
 		return true;
 	*reason = psprintf("collation \"%s\" does not order text by bytes",
 					   get_collation_name(collation));

@@ -77,7 +77,7 @@ afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **ob
 		}
 		if (!OidIsValid(collation))
 			type->coll = AX_COLL_EQ;
-		else if (afdw_collation_is_c(collation))
+		else if (afdw_collation_is_bytes(collation))
 			type->coll = AX_COLL_BYTES;
 		else if (get_collation_isdeterministic(collation))
 			type->coll = AX_COLL_EQ;
@@ -516,8 +516,8 @@ strings(AfdwOut *out, AfdwOutColumn *c, const ax_vec *v, const uint16_t *sel, in
 }
 
 /* One fixed-width value in the engine's memory form. */
-static Datum
-fixed_datum(ax_type_id id, const ax_value *x)
+Datum
+afdw_datum(ax_type_id id, const ax_value *x)
 {
 	switch (id)
 	{
@@ -636,7 +636,7 @@ fixed(AfdwOut *out, AfdwOutColumn *c, const ax_vec *v, const uint16_t *sel, int 
 	if (v->kind == AX_VK_CONST && n > 0)
 	{
 		ax_value	x = ax_vec_value(v, 0);
-		Datum		d = x.null ? (Datum) 0 : fixed_datum(c->type.id, &x);
+		Datum		d = x.null ? (Datum) 0 : afdw_datum(c->type.id, &x);
 
 		for (int i = 0; i < n; i++)
 			c->value[i] = d;
@@ -649,7 +649,7 @@ fixed(AfdwOut *out, AfdwOutColumn *c, const ax_vec *v, const uint16_t *sel, int 
 		if (c->null[i])
 			continue;
 		x = ax_vec_value(v, sel ? sel[i] : (uint32) i);
-		c->value[i] = fixed_datum(c->type.id, &x);
+		c->value[i] = afdw_datum(c->type.id, &x);
 	}
 }
 
@@ -706,7 +706,7 @@ lazy_datum(AfdwOut *out, AfdwOutColumn *c, int row)
 		{
 			ax_value	x = ax_vec_value(v, i);
 
-			d = fixed_datum(c->type.id, &x);
+			d = afdw_datum(c->type.id, &x);
 			if (c->coerce)
 				d = FunctionCall3(&c->coercefn, d, Int32GetDatum(c->typmod), BoolGetDatum(false));
 		}

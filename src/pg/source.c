@@ -289,6 +289,14 @@ afdw_table_open(Oid relid, const void *owner, bool executing)
 	return table;
 }
 
+AfdwTable *
+afdw_table_peek(Oid relid)
+{
+	AfdwEntry  *entry = cache ? hash_search(cache, &relid, HASH_FIND, NULL) : NULL;
+
+	return entry && entry->table && entry->table->valid ? entry->table : NULL;
+}
+
 /* A scan ended; when none is left, the next execution lists the files again. */
 void
 afdw_table_done(AfdwTable *table)

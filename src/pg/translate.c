@@ -66,10 +66,11 @@ refused_by_engine(AfdwTranslate *ctx)
 	return NULL;
 }
 
+/* *expr when the builder that filled it in succeeded. */
 static ax_expr *
-built(AfdwTranslate *ctx, ax_status status, ax_expr *expr)
+built(AfdwTranslate *ctx, ax_status status, ax_expr **expr)
 {
-	return status == AX_OK ? expr : refused_by_engine(ctx);
+	return status == AX_OK ? *expr : refused_by_engine(ctx);
 }
 
 /* Copies what a value points to into the plan's memory. */
@@ -101,7 +102,7 @@ constant(AfdwTranslate *ctx, Datum datum, bool isnull, Oid typid, int32 typmod, 
 		return refuse(ctx, "a constant has too many digits");
 	if (!value_for_plan(ctx, &value))
 		return refuse(ctx, "out of memory");
-	return built(ctx, ax_expr_const(&ctx->plan->task, ctx->plan->arena, &value, &e), e);
+	return built(ctx, ax_expr_const(&ctx->plan->task, ctx->plan->arena, &value, &e), &e);
 }
 
 /* A subtree that PostgreSQL evaluates when the query starts. */
@@ -128,7 +129,7 @@ parameter(AfdwTranslate *ctx, Expr *expr)
 			elog(ERROR, "analytics_fdw: a parameter is missing in the plan");
 		ctx->desc->params = lappend(ctx->desc->params, copyObject(expr));
 	}
-	return built(ctx, ax_expr_param(&ctx->plan->task, ctx->plan->arena, (uint32) i, type, &e), e);
+	return built(ctx, ax_expr_param(&ctx->plan->task, ctx->plan->arena, (uint32) i, type, &e), &e);
 }
 
 /* An input column; value: its value is needed, not only whether it is null. */
@@ -154,7 +155,7 @@ column(AfdwTranslate *ctx, Var *var, bool value)
 	if (ctx->attcol[var->varattno] < 0)
 		elog(ERROR, "analytics_fdw: column %d is not read", var->varattno);
 	return built(ctx, ax_expr_col(&ctx->plan->task, ctx->plan->arena,
-								  (uint32) ctx->attcol[var->varattno], col->type, &e), e);
+								  (uint32) ctx->attcol[var->varattno], col->type, &e), &e);
 }
 
 static ax_expr **
@@ -179,7 +180,7 @@ call(AfdwTranslate *ctx, ax_fn fn, ax_expr **args, int nargs)
 	ax_expr    *e = NULL;
 
 	return built(ctx, ax_expr_call(&ctx->plan->task, ctx->plan->arena, fn, args, (uint32) nargs, &e),
-				 e);
+				 &e);
 }
 
 static ax_expr *
@@ -202,7 +203,7 @@ boolean(AfdwTranslate *ctx, ax_xkind kind, ax_expr **args, int nargs)
 	ax_expr    *e = NULL;
 
 	return built(ctx, ax_expr_bool(&ctx->plan->task, ctx->plan->arena, kind, args, (uint32) nargs,
-								   &e), e);
+								   &e), &e);
 }
 
 /* Does the engine's result have the type that PostgreSQL expects? */
@@ -259,6 +260,35 @@ distinct(AfdwTranslate *ctx, DistinctExpr *d)
 	return a ? call(ctx, AX_FN_DISTINCT, a, 2) : NULL;
 }
 
+static bool
+is_integer(ax_type type)
+{
+	return type.id == AX_T_INT2 || type.id == AX_T_INT4 || type.id == AX_T_INT8;
+}
+
+/*
+ * Elements of a list and the value looked for get one integer type: that of
+ * the value when all elements fit, so that statistics of a column still help.
+ */
+static ax_expr *
+same_integer(AfdwTranslate *ctx, ax_expr *arg, ax_value *vals, int n, ax_type elem)
+{
+	int			bits = arg->type.id == AX_T_INT2 ? 15 : arg->type.id == AX_T_INT4 ? 31 : 63;
+	bool		fits = true;
+
+	if (!is_integer(arg->type) || !is_integer(elem) || arg->type.id == elem.id)
+		return arg;
+	for (int i = 0; i < n; i++)
+		if (!vals[i].null && bits < 63 &&
+			(vals[i].u.i < -(INT64CONST(1) << bits) || vals[i].u.i >= (INT64CONST(1) << bits)))
+			fits = false;
+	if (!fits)
+		return call1(ctx, elem.id == AX_T_INT8 ? AX_FN_TO_INT8 : AX_FN_TO_INT4, arg);
+	for (int i = 0; i < n; i++)
+		vals[i].type = arg->type;
+	return arg;
+}
+
 /*
  * x op ANY (array), x op ALL (array): = ANY and <> ALL become IN when the
  * array is known, a chain of OR or AND when its elements are.
@@ -313,8 +343,11 @@ array_op(AfdwTranslate *ctx, ScalarArrayOpExpr *s)
 			if (!value_for_plan(ctx, &vals[i]))
 				return refuse(ctx, "out of memory");
 		}
+		arg = same_integer(ctx, arg, vals, n, type);
+		if (arg == NULL)
+			return NULL;
 		return built(ctx, ax_expr_in(&ctx->plan->task, ctx->plan->arena, arg, vals, (uint32) n,
-									 !s->useOr, &e), e);
+									 !s->useOr, &e), &e);
 	}
 	if (IsA(right, ArrayExpr) && !((ArrayExpr *) right)->multidims &&
 		((ArrayExpr *) right)->elements != NIL)
@@ -383,7 +416,7 @@ case_expr(AfdwTranslate *ctx, CaseExpr *c)
 	if (c->defresult && (parts[i++] = afdw_translate(ctx, c->defresult)) == NULL)
 		return NULL;
 	return built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, parts, (uint32) i, type, &e),
-				 e);
+				 &e);
 }
 
 /* nullif(a, b): CASE WHEN a = b THEN NULL ELSE a END. */
@@ -414,7 +447,7 @@ null_if(AfdwTranslate *ctx, NullIfExpr *x)
 		(parts[1] = constant(ctx, (Datum) 0, true, x->opresulttype, -1, x->opcollid)) == NULL)
 		return NULL;
 	parts[2] = a[0];
-	return built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, parts, 3, type, &e), e);
+	return built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, parts, 3, type, &e), &e);
 }
 
 static ax_expr *
@@ -479,7 +512,7 @@ from_env(AfdwTranslate *ctx, Expr *expr)
 			ax_expr    *e = NULL;
 
 			return built(ctx, ax_expr_col(&ctx->plan->task, ctx->plan->arena, i, ctx->envtype[i],
-										  &e), e);
+										  &e), &e);
 		}
 		i++;
 	}
@@ -578,7 +611,7 @@ afdw_translate(AfdwTranslate *ctx, Expr *expr)
 					return NULL;
 				return checked(ctx,
 							   built(ctx, ax_expr_coalesce(&ctx->plan->task, ctx->plan->arena, a,
-														   (uint32) list_length(c->args), &e), e),
+														   (uint32) list_length(c->args), &e), &e),
 							   c->coalescetype, -1, c->coalescecollid);
 			}
 		case T_RelabelType:
