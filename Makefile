@@ -53,7 +53,7 @@ FUZZ_NAMES := $(patsubst test/fuzz/%_fuzz.c,%,$(FUZZ_SRC))
 # ---- flags ----------------------------------------------------------------------------------
 
 # Codec libraries the engine links with; the module and every test program use the same list.
-ENGINE_LIBS ?= -lzstd -lsnappy -lz -lm -lpthread
+ENGINE_LIBS ?= -lzstd -lsnappy -llz4 -lbrotlidec -lz -lm -lpthread
 
 OPT := -O2
 KERNEL_OPT := -O3 -fno-math-errno -fno-trapping-math

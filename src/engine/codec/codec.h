@@ -1,0 +1,38 @@
+/* Codecs: bytes to bytes, each call bounded by a size that the caller knows beforehand.
+ *
+ * A file says how long a block is after decompression.  That number is checked against limits and
+ * charged to a budget by the caller; here it is exact: a block that yields fewer or more bytes is
+ * corrupt.  Nothing is written behind dst_len, whatever the block says.
+ *
+ * Contexts of libraries that are costly to make live in an ax_cdc, which belongs to one task and is
+ * released with the arena it was made in.
+ *
+ * Format: the blocks are those of the libraries (raw snappy block, zstd frames, gzip or zlib
+ * members, one raw LZ4 block, Hadoop's framing of LZ4 blocks, brotli stream). */
+#ifndef AX_CODEC_H
+#define AX_CODEC_H
+
+#include "base/task.h"
+
+typedef enum ax_codec
+{
+    AX_CDC_NONE = 0,
+#define AX_CODEC(name, text) AX_CDC_##name,
+#include "codec/codecs.def"
+#undef AX_CODEC
+    AX_CDC_CNT
+} ax_codec;
+
+typedef struct ax_cdc ax_cdc;
+
+/* Decompression contexts, made at first use.  Freed when a is reset or destroyed. */
+ax_status ax_cdc_create(ax_task *t, ax_arena *a, ax_cdc **out) AX_MUST_USE;
+
+/* Decompress src[src_len] into dst, which gets exactly dst_len bytes.  NONE copies.
+ * Thread: task.  Errors: ECORRUPT (dst is undefined then), ENOMEM. */
+ax_status ax_cdc_decompress(ax_task *t, ax_cdc *c, ax_codec codec, const uint8_t *src,
+                            size_t src_len, uint8_t *dst, size_t dst_len) AX_MUST_USE;
+
+const char *ax_cdc_name(ax_codec codec); /* "snappy", "none" */
+
+#endif

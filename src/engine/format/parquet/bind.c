@@ -1,0 +1,491 @@
+/* Binding: declared columns to leaves of a file, and the conversion of each.
+ *
+ * Names are matched exactly first; when nothing matches and the table allows it, without regard to
+ * case.  A column that the file lacks is a constant: its declared default or null.  Whatever can be
+ * known of the whole file (its name, size, time) is a constant too.
+ *
+ * Range limits of a conversion are worked out here once, in 128 bits, so that the kernels cannot
+ * overflow. */
+#include "parquet_int.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#define EPOCH_DAYS 10957ll
+#define EPOCH_US (EPOCH_DAYS * 86400000000ll)
+#define DATE_LO (-2451545ll)
+#define DATE_HI 2145031948ll
+#define TS_LO (-211813488000000000ll)
+#define TS_HI 9223371331199999999ll
+#define DAY_US 86400000000ll
+
+/* ---- finding the field --------------------------------------------------------------------------- */
+
+/* The child named so; *n counts candidates. */
+static ax_field *find_name(ax_field *child, uint32_t nchild, const char *name, bool fold,
+                           uint32_t *n)
+{
+    ax_field *hit = NULL;
+    uint32_t i;
+
+    *n = 0;
+    for (i = 0; i < nchild; i++)
+        if (fold ? strcasecmp(child[i].name, name) == 0 : strcmp(child[i].name, name) == 0)
+        {
+            hit = &child[i];
+            ++*n;
+        }
+    return hit;
+}
+
+static ax_status find_path(ax_task *t, const ax_pq_file *f, const ax_colspec *col,
+                           const ax_bind_opts *opts, ax_field **out)
+{
+    ax_field *child = f->base.schema.field, *hit = NULL;
+    uint32_t nchild = f->base.schema.n, i, n;
+    const char *const *path = col->npath > 0 ? col->path : &col->name;
+    uint32_t npath = col->npath > 0 ? col->npath : 1;
+
+    *out = NULL;
+    for (i = 0; i < npath; i++)
+    {
+        hit = find_name(child, nchild, path[i], false, &n);
+        if (n == 0 && opts->case_insensitive)
+            hit = find_name(child, nchild, path[i], true, &n);
+        AX_CHECK(t, n <= 1, AX_EAMBIGUOUS, "column \"%s\" is ambiguous: the file has it %u times",
+                 path[i], n);
+        if (hit == NULL)
+            return AX_OK;
+        child = hit->child;
+        nchild = hit->nchild;
+    }
+    *out = hit;
+    return AX_OK;
+}
+
+static ax_status find_id(ax_task *t, const ax_pq_file *f, int32_t id, ax_field **out)
+{
+    uint32_t i;
+
+    *out = NULL;
+    for (i = 0; i < f->base.schema.n; i++)
+        if (f->base.schema.field[i].field_id == id)
+        {
+            AX_CHECK(t, *out == NULL, AX_EAMBIGUOUS, "field id %d is ambiguous", (int) id);
+            *out = &f->base.schema.field[i];
+        }
+    return AX_OK;
+}
+
+static ax_status find_field(ax_task *t, const ax_pq_file *f, const ax_colspec *col,
+                            const ax_bind_opts *opts, ax_field **out)
+{
+    if (opts->match_by == AX_BY_POSITION && col->npath <= 1)
+    {
+        *out = col->position < f->base.schema.n ? &f->base.schema.field[col->position] : NULL;
+        return AX_OK;
+    }
+    if (opts->match_by == AX_BY_FIELD_ID && col->field_id >= 0)
+        return find_id(t, f, col->field_id, out);
+    return find_path(t, f, col, opts, out);
+}
+
+static const ax_pq_leaf *leaf_of(const ax_pq_file *f, const ax_field *fld)
+{
+    uint32_t lo = 0, i;
+
+    for (i = lo; i < f->nleaf; i++)
+        if (f->leaf[i].field == fld)
+            return &f->leaf[i];
+    return NULL;
+}
+
+/* ---- conversions ------------------------------------------------------------------------------------ */
+
+static ax_status no_conversion(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col)
+{
+    return ax_fail(t, AX_ETYPE, "file type %s cannot be read as %s", l->field->source_type,
+                   ax_type_name((ax_type_id) col->type.id));
+}
+
+static uint8_t source_of(const ax_pq_leaf *l)
+{
+    static const uint8_t map[PQ_TYPE_CNT] = {SRC_BOOL, SRC_I32, SRC_I64, SRC_I96,
+                                             SRC_F32, SRC_F64, SRC_BYTES, SRC_FIXED};
+
+    if (l->lt.kind == LT_INT && !l->lt.is_signed && l->lt.bits == 32)
+        return SRC_U32;
+    if (l->lt.kind == LT_INT && !l->lt.is_signed && l->lt.bits == 64)
+        return SRC_U64;
+    return map[l->phys];
+}
+
+/* Physical values that the annotation allows. */
+static void source_range(const ax_pq_leaf *l, int64_t *lo, int64_t *hi)
+{
+    const ax_pq_logical *lt = &l->lt;
+
+    *lo = l->phys == PQ_INT32 ? INT32_MIN : INT64_MIN;
+    *hi = l->phys == PQ_INT32 ? INT32_MAX : INT64_MAX;
+    if (lt->kind == LT_INT && lt->is_signed && lt->bits < 64)
+    {
+        *hi = (1ll << (lt->bits - 1)) - 1;
+        *lo = -*hi - 1;
+    }
+    else if (lt->kind == LT_INT && !lt->is_signed)
+    {
+        *lo = 0;
+        *hi = lt->bits == 64 ? INT64_MAX : (1ll << lt->bits) - 1;
+    }
+}
+
+/* Values v with lo <= floor(v / div) * mul + add <= hi, within what is allowed already. */
+static void limit(ax_pq_conv *c, int64_t lo, int64_t hi)
+{
+    ax_i128 a = (ax_i128) lo - c->add, b = (ax_i128) hi - c->add;
+    ax_i128 qlo = a >= 0 ? (a + c->mul - 1) / c->mul : -(-a / c->mul);
+    ax_i128 qhi = b >= 0 ? b / c->mul : -((-b + c->mul - 1) / c->mul);
+    ax_i128 vlo = qlo * c->div, vhi = qhi * c->div + c->div - 1;
+
+    if (vlo > c->lo)
+        c->lo = vlo > INT64_MAX ? INT64_MAX : (int64_t) vlo;
+    if (vhi < c->hi)
+        c->hi = vhi < INT64_MIN ? INT64_MIN : (int64_t) vhi;
+}
+
+/* Integers of `unit` since 1970 to a type; per_day: how many of them a day has. */
+static bool instant(ax_pq_conv *c, int64_t div, int64_t mul, int64_t per_day)
+{
+    c->kind = CONV_LINEAR;
+    c->range_code = AX_EDATETIME;
+    c->ordered = true;
+    if (c->type.id == AX_T_DATE)
+    {
+        c->div = per_day;
+        c->add = -EPOCH_DAYS;
+        limit(c, DATE_LO, DATE_HI);
+        return true;
+    }
+    if (c->type.id != AX_T_TIMESTAMP && c->type.id != AX_T_TIMESTAMPTZ)
+        return false;
+    c->div = div;
+    c->mul = mul;
+    c->add = -EPOCH_US;
+    limit(c, TS_LO, TS_HI);
+    return true;
+}
+
+static bool epoch_conv(ax_pq_conv *c, uint8_t epoch)
+{
+    switch (epoch)
+    {
+        case AX_EPOCH_S:
+            return instant(c, 1, 1000000, 86400);
+        case AX_EPOCH_MS:
+            return instant(c, 1, 1000, 86400000);
+        case AX_EPOCH_US:
+            return instant(c, 1, 1, DAY_US);
+        case AX_EPOCH_NS:
+            return instant(c, 1000, 1, DAY_US * 1000);
+        case AX_EPOCH_DAYS:
+            return instant(c, 1, DAY_US, 1);
+        default:
+            return false;
+    }
+}
+
+/* Scale of the declared numeric: the file's, unless it is constrained. */
+static bool numeric_scale(ax_pq_conv *c, int32_t scale)
+{
+    int32_t want = c->type.precision > 0 ? c->type.scale : scale;
+
+    c->src_scale = (int16_t) scale;
+    c->rescale = (int16_t) (want - scale);
+    c->precision = c->type.precision;
+    return want >= 0 && c->rescale >= -37 && c->rescale <= 37;
+}
+
+static bool int_conv(ax_pq_conv *c, const ax_colspec *col)
+{
+    c->ordered = true;
+    switch (c->type.id)
+    {
+        case AX_T_INT2:
+        case AX_T_INT4:
+        case AX_T_INT8:
+            c->kind = CONV_LINEAR;
+            if (c->src == SRC_U64)
+                c->src = SRC_I64;
+            limit(c, c->type.id == AX_T_INT2 ? INT16_MIN : c->type.id == AX_T_INT4 ? INT32_MIN
+                                                                                  : INT64_MIN,
+                  c->type.id == AX_T_INT2 ? INT16_MAX : c->type.id == AX_T_INT4 ? INT32_MAX
+                                                                               : INT64_MAX);
+            if (c->leaf->lt.kind != LT_INT || c->leaf->lt.bits >= 32)
+                if (c->src != SRC_U32 && c->src_width == c->dst_width && c->lo < 0)
+                    c->kind = CONV_COPY;
+            return true;
+        case AX_T_FLOAT8:
+            c->kind = CONV_INT_F64;
+            return c->src != SRC_U64;
+        case AX_T_NUMERIC:
+            c->kind = CONV_INT_NUM;
+            return numeric_scale(c, 0);
+        default:
+            return c->src != SRC_U64 && epoch_conv(c, col->epoch);
+    }
+}
+
+static bool time_conv(ax_pq_conv *c, uint8_t unit)
+{
+    c->kind = CONV_LINEAR;
+    c->range_code = AX_EDATETIME;
+    c->ordered = true;
+    c->mul = unit == UNIT_MS ? 1000 : 1;
+    c->div = unit == UNIT_NS ? 1000 : 1;
+    limit(c, 0, DAY_US);
+    return c->type.id == AX_T_TIME;
+}
+
+static bool float_conv(ax_pq_conv *c)
+{
+    c->ordered = true;
+    if (c->type.id == AX_T_FLOAT4)
+        c->kind = c->src == SRC_F32 ? CONV_COPY : CONV_F64_F32;
+    else if (c->type.id == AX_T_FLOAT8)
+        c->kind = c->src == SRC_F64 ? CONV_COPY : CONV_F32_F64;
+    else
+        return false;
+    return true;
+}
+
+static bool bytes_conv(ax_pq_conv *c)
+{
+    const ax_pq_logical *lt = &c->leaf->lt;
+
+    c->kind = CONV_COPY;
+    switch (c->type.id)
+    {
+        case AX_T_TEXT:
+        case AX_T_BPCHAR:
+            c->kind = CONV_STR;
+            c->check_text = true;
+            c->ordered = c->type.id == AX_T_TEXT;
+            return lt->kind == LT_NONE || lt->kind == LT_STRING || lt->kind == LT_ENUM ||
+                   lt->kind == LT_JSON;
+        case AX_T_BYTEA:
+            c->kind = CONV_STR;
+            c->ordered = lt->kind == LT_NONE || lt->kind == LT_STRING || lt->kind == LT_ENUM ||
+                             lt->kind == LT_JSON || lt->kind == LT_BSON || lt->kind == LT_UUID;
+            return true;
+        case AX_T_UUID:
+            c->ordered = true;
+            return c->src == SRC_FIXED && c->leaf->type_length == 16 &&
+                   (lt->kind == LT_UUID || lt->kind == LT_NONE);
+        case AX_T_INTERVAL:
+            c->kind = CONV_INTERVAL;
+            c->range_code = AX_EDATETIME;
+            return lt->kind == LT_INTERVAL;
+        case AX_T_FLOAT4:
+        case AX_T_FLOAT8:
+            c->kind = c->type.id == AX_T_FLOAT4 ? CONV_F16_F32 : CONV_F16_F64;
+            return lt->kind == LT_FLOAT16;
+        case AX_T_NUMERIC:
+            c->kind = CONV_DEC_NUM;
+            c->ordered = true;
+            return lt->kind == LT_DECIMAL && numeric_scale(c, lt->scale);
+        default:
+            return false;
+    }
+}
+
+/* Integers with an annotation of their own. */
+static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
+{
+    const ax_pq_logical *lt = &c->leaf->lt;
+    bool raw = c->type.id == AX_T_INT8 || c->type.id == AX_T_INT4;
+
+    switch (lt->kind)
+    {
+        case LT_DATE:
+            return instant(c, 1, DAY_US, 1);
+        case LT_TIMESTAMP:
+            if (raw)
+                return int_conv(c, col);
+            return lt->unit == UNIT_MS ? instant(c, 1, 1000, 86400000)
+                   : lt->unit == UNIT_US ? instant(c, 1, 1, DAY_US)
+                                         : instant(c, 1000, 1, DAY_US * 1000);
+        case LT_TIME:
+            return raw ? int_conv(c, col) : time_conv(c, lt->unit);
+        case LT_DECIMAL:
+            c->ordered = true;
+            c->kind = CONV_INT_NUM;
+            if (c->type.id == AX_T_NUMERIC)
+                return numeric_scale(c, lt->scale);
+            return lt->scale == 0 && int_conv(c, col);
+        default:
+            return int_conv(c, col);
+    }
+}
+
+ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col, ax_pq_conv *c)
+{
+    static const uint8_t widths[] = {1, 4, 4, 8, 8, 4, 8, 0, 12, 0, 0};
+    bool ok;
+
+    AX_CHECK(t, l->field->refusal == NULL, AX_EUNSUPPORTED, "column of type %s cannot be read: %s",
+             l->field->source_type, l->field->refusal);
+    AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
+             "encoding_check other than fail is not supported yet");
+    memset(c, 0, sizeof *c);
+    c->leaf = l;
+    c->type = col->type;
+    c->not_null = col->not_null;
+    c->src = source_of(l);
+    c->src_width = widths[c->src];
+    c->dst_width = (uint8_t) ax_phys_width((ax_phys) col->type.phys);
+    c->div = c->mul = 1;
+    c->range_code = AX_ERANGE;
+    source_range(l, &c->lo, &c->hi);
+    if (l->lt.kind == LT_UNKNOWN)
+    {
+        c->kind = CONV_NULL;
+        return AX_OK;
+    }
+    switch (l->phys)
+    {
+        case PQ_BOOLEAN:
+            c->kind = CONV_COPY;
+            c->ordered = true;
+            ok = col->type.id == AX_T_BOOL;
+            break;
+        case PQ_INT32:
+        case PQ_INT64:
+            ok = annotated_int(c, col);
+            break;
+        case PQ_INT96:
+            c->kind = CONV_I96;
+            c->lo = TS_LO;
+            c->hi = TS_HI;
+            c->range_code = AX_EDATETIME;
+            ok = col->type.id == AX_T_TIMESTAMP || col->type.id == AX_T_TIMESTAMPTZ;
+            break;
+        case PQ_FLOAT:
+        case PQ_DOUBLE:
+            ok = float_conv(c);
+            break;
+        default:
+            ok = bytes_conv(c);
+    }
+    return ok ? AX_OK : no_conversion(t, l, col);
+}
+
+/* ---- constants ---------------------------------------------------------------------------------------- */
+
+static ax_status text_value(ax_task *t, ax_arena *a, const char *s, ax_value *v)
+{
+    v->type = ax_type_make(AX_T_TEXT);
+    v->u.s.len = (uint32_t) strlen(s);
+    AX_NEW(t, v->u.s.p, (const uint8_t *) ax_arena_strndup(a, s, v->u.s.len));
+    return AX_OK;
+}
+
+/* What is known of the whole file; row and row group numbers are made by scans. */
+static ax_status virtual_value(ax_task *t, ax_arena *a, const ax_pq_file *f, const ax_colspec *col,
+                               ax_value *v, bool *constant)
+{
+    const ax_io_id *id = ax_io_file_id(f->base.io);
+    const char *name = ax_io_file_name(f->base.io), *slash;
+
+    v->type = col->type;
+    *constant = true;
+    switch (col->virt)
+    {
+        case AX_VIRT_PATH:
+            return text_value(t, a, name, v);
+        case AX_VIRT_FILE:
+            slash = strrchr(name, '/');
+            return text_value(t, a, slash != NULL ? slash + 1 : name, v);
+        case AX_VIRT_SIZE:
+            v->u.i = (int64_t) id->size;
+            return AX_OK;
+        case AX_VIRT_MTIME:
+            v->u.i = id->mtime_ns / 1000 - EPOCH_US;
+            return AX_OK;
+        case AX_VIRT_ROW_NUMBER:
+        case AX_VIRT_ROW_GROUP:
+            *constant = false;
+            return AX_OK;
+        default:
+            if (col->deflt != NULL)
+                *v = *col->deflt;
+            else
+                v->null = true;
+            return AX_OK;
+    }
+}
+
+static ax_status missing(ax_task *t, const ax_colspec *col, const ax_bind_opts *opts, ax_value *v)
+{
+    AX_CHECK(t, opts->allow_missing || col->deflt != NULL, AX_ENOCOLUMN,
+             "column \"%s\" does not exist in the file",
+             col->npath > 0 ? col->path[col->npath - 1] : col->name);
+    if (col->deflt != NULL)
+        *v = *col->deflt;
+    else
+        *v = (ax_value){.type = col->type, .null = true};
+    AX_CHECK(t, !v->null || !col->not_null, AX_ENOTNULL,
+             "column declared NOT NULL does not exist in the file");
+    return AX_OK;
+}
+
+static ax_status bind_column(ax_task *t, ax_arena *a, ax_pq_file *f, const ax_colspec *col,
+                             const ax_bind_opts *opts, ax_pq_bind *b, uint32_t i)
+{
+    const ax_pq_leaf *l;
+    ax_field *fld;
+
+    if (col->virt != AX_VIRT_NONE)
+        return virtual_value(t, a, f, col, &b->base.value[i], &b->base.constant[i]);
+    AX_TRY(find_field(t, f, col, opts, &fld));
+    if (fld == NULL)
+    {
+        b->base.constant[i] = true;
+        return missing(t, col, opts, &b->base.value[i]);
+    }
+    l = leaf_of(f, fld);
+    AX_CHECK(t, l != NULL, AX_EUNSUPPORTED, "column of type %s cannot be read: %s",
+             fld->source_type, fld->refusal);
+    AX_CHECK(t, col->sub_path == NULL, AX_EUNSUPPORTED, "paths inside a document are not supported");
+    AX_TRY(ax_pq_conv_make(t, l, col, &b->conv[i]));
+    b->conv[i].leaf_idx = (uint32_t) (l - f->leaf);
+    return AX_OK;
+}
+
+ax_status ax_pq_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *file, const ax_colspec *col,
+                          uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out)
+{
+    ax_pq_file *f = (ax_pq_file *) file;
+    ax_pq_bind *b;
+    uint32_t i;
+
+    AX_NEW(t, b, (ax_pq_bind *) ax_arena_alloc0(a, sizeof *b));
+    AX_NEW(t, b->conv, (ax_pq_conv *) ax_arena_alloc0(a, ncols * sizeof *b->conv + 1));
+    AX_NEW(t, b->base.constant, (bool *) ax_arena_alloc0(a, ncols + 1));
+    AX_NEW(t, b->base.value, (ax_value *) ax_arena_alloc0(a, ncols * sizeof(ax_value) + 1));
+    b->base.file = file;
+    b->base.col = col;
+    b->base.ncols = ncols;
+    for (i = 0; i < ncols; i++)
+    {
+        ax_status st = bind_column(t, a, f, &col[i], opts, b, i);
+
+        if (st != AX_OK)
+        {
+            ax_note_column(t, col[i].name);
+            ax_note_file(t, ax_io_file_name(file->io));
+            return st;
+        }
+    }
+    *out = &b->base;
+    return AX_OK;
+}

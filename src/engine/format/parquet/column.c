@@ -1,0 +1,749 @@
+/* A column chunk as a stream of rows: pages are opened when a row of theirs is wanted, and not
+ * before; rows that nobody wants are skipped by count, whole pages without decompressing them.
+ *
+ *      page header --> [skipped whole] --> next header
+ *            \-------> open: decompress, set level and value readers
+ *                         --> segments of windows: levels, values, nulls spread in place
+ *
+ * Format: apache/parquet-format, README "Nested Encoding", "Data Pages". */
+#include "parquet_int.h"
+
+/* ---- life -------------------------------------------------------------------------------------------- */
+
+/* Where the chunk's pages begin: the declared offsets have a history. */
+static int64_t chunk_start(const ax_pq_file *f, const ax_pq_chunk *m)
+{
+    /* Files of DuckDB up to 0.10.2 declare a wrong data page when there is a dictionary. */
+    if (m->dict_off >= 4 && strcmp(f->writer.app, "DuckDB") == 0 && !f->writer.known)
+        return m->dict_off;
+    return m->dict_off >= 4 && m->dict_off < m->data_off ? m->dict_off : m->data_off;
+}
+
+static ax_status chunk_range(ax_task *t, ax_pq_col *c)
+{
+    const ax_pq_file *f = c->scan->f;
+    const ax_pq_chunk *m = &c->meta;
+    int64_t start = chunk_start(f, m), len = m->compressed, end = (int64_t) f->data_end;
+
+    if (m->num_values == 0)
+    {
+        c->off = 4;
+        c->len = 0;
+        return AX_OK;
+    }
+    AX_CHECK(t, start >= 4 && len > 0 && start < end && len <= end - start, AX_ECORRUPT,
+             "column chunk of %lld bytes at offset %lld lies outside the file's data",
+             (long long) len, (long long) start);
+    /* parquet-mr up to 1.2.8 did not count the header of the dictionary page. */
+    if (ax_pq_writer_before(&f->writer, "parquet-mr", 1, 2, 9) ||
+        (!f->writer.known && strcmp(f->writer.app, "parquet-mr") == 0))
+        len = end - start - len < 100 ? end - start : len + 100;
+    c->off = (uint64_t) start;
+    c->len = (uint64_t) len;
+    return AX_OK;
+}
+
+static ax_status chunk_codec(ax_task *t, ax_pq_col *c)
+{
+    static const uint8_t map[] = {AX_CDC_NONE, AX_CDC_SNAPPY, AX_CDC_GZIP, 255,
+                                  AX_CDC_BROTLI, AX_CDC_LZ4_HADOOP, AX_CDC_ZSTD, AX_CDC_LZ4_RAW};
+    int32_t codec = c->meta.codec;
+
+    AX_CHECK(t, codec != 3, AX_EUNSUPPORTED, "codec LZO is not supported");
+    AX_CHECK(t, codec >= 0 && codec < (int32_t) sizeof map, AX_EUNSUPPORTED,
+             "codec %d is not known", (int) codec);
+    c->codec = (ax_codec) map[codec];
+    return AX_OK;
+}
+
+static ax_status window_memory(ax_task *t, ax_pq_col *c)
+{
+    ax_arena *a = c->scan->arena;
+    size_t width = c->conv->dst_width, n = AX_BATCH_ROWS;
+
+    AX_NEW(t, c->null, (uint8_t *) ax_arena_values(a, n));
+    AX_NEW(t, c->id, (uint32_t *) ax_arena_values(a, n * 4));
+    AX_NEW(t, c->phys, (uint8_t *) ax_arena_values(a, n * 12));
+    AX_NEW(t, c->run_id, (uint32_t *) ax_arena_values(a, PQ_MAX_RUNS * 4));
+    if (c->conv->kind != CONV_STR)
+        AX_NEW(t, c->val, (uint8_t *) ax_arena_values(a, n * (width > 0 ? width : 1)));
+    if (c->conv->src == SRC_BYTES || c->conv->src == SRC_FIXED)
+    {
+        AX_NEW(t, c->soff, (uint32_t *) ax_arena_values(a, n * 4));
+        AX_NEW(t, c->slen, (uint32_t *) ax_arena_values(a, n * 4));
+        AX_NEW(t, c->sptr, (const uint8_t **) ax_arena_values(a, n * sizeof *c->sptr));
+    }
+    return AX_OK;
+}
+
+ax_status ax_pq_col_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq_conv *conv)
+{
+    ax_pq_chunk *m = &c->meta;
+
+    c->scan = s;
+    c->conv = conv;
+    c->page_no = -1;
+    AX_CHECK(t, ax_pq_chunk_get(s->f, s->req.split, conv->leaf_idx, m), AX_ECORRUPT,
+             "column chunk does not parse");
+    AX_CHECK(t, !m->external, AX_EUNSUPPORTED, "column chunk lies in another file");
+    AX_CHECK(t, !m->encrypted, AX_EUNSUPPORTED, "encrypted columns are not supported yet");
+    AX_CHECK(t, m->has_meta, AX_ECORRUPT, "column chunk has no complete metadata");
+    AX_CHECK(t, m->type == conv->leaf->phys, AX_ECORRUPT,
+             "column chunk has physical type %d where the schema says %d", (int) m->type,
+             (int) conv->leaf->phys);
+    AX_CHECK(t, m->num_values == s->group->nrows, AX_ECORRUPT,
+             "column chunk has %lld values where its row group has %lld rows",
+             (long long) m->num_values, (long long) s->group->nrows);
+    c->slots_left = m->num_values;
+    AX_TRY(chunk_range(t, c));
+    AX_TRY(chunk_codec(t, c));
+    c->keeps_last = ax_pq_writer_before(&s->f->writer, "parquet-mr", 1, 8, 0) ||
+                    !s->f->writer.known;
+    return window_memory(t, c);
+}
+
+void ax_pq_col_free(ax_pq_col *c)
+{
+    ax_buf_unref(c->chunk);
+    ax_buf_unref(c->body);
+    ax_buf_unref(c->spare);
+    ax_buf_unref(c->turned);
+    ax_buf_unref(c->lens);
+    ax_buf_unref(c->prefixes);
+    ax_buf_unref(c->last);
+    ax_buf_unref(c->wbuf);
+    if (c->dict != NULL)
+        ax_arena_destroy(c->dict->arena);
+    c->chunk = c->body = c->spare = c->turned = c->lens = c->prefixes = c->last = c->wbuf = NULL;
+    c->dict = NULL;
+}
+
+void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk)
+{
+    c->chunk = chunk;
+    c->cur = ax_cur_make(chunk->data, chunk->len);
+}
+
+ax_status ax_pq_window_buffer(ax_task *t, ax_pq_col *c, size_t n)
+{
+    ax_buf *b = c->wbuf;
+
+    if (b != NULL && b->cap >= n && atomic_load_explicit(&b->refs, memory_order_acquire) == 1)
+    {
+        b->len = n;
+        return AX_OK;
+    }
+    b = ax_buf_alloc(c->scan->req.budget, n);
+    if (b == NULL)
+        return ax_fail_nomem(t, n);
+    ax_buf_unref(c->wbuf);
+    c->wbuf = b;
+    return AX_OK;
+}
+
+/* ---- pages ------------------------------------------------------------------------------------------- */
+
+/* Let go of the current page; keep its buffer for the next when nobody else holds it. */
+static void retire_page(ax_pq_col *c)
+{
+    ax_buf *b = c->body;
+
+    c->body = NULL;
+    c->opened = false;
+    if (b != NULL && b != c->chunk && atomic_load_explicit(&b->refs, memory_order_acquire) == 1 &&
+        (c->spare == NULL || c->spare->cap < b->cap))
+    {
+        ax_buf_unref(c->spare);
+        c->spare = b;
+        return;
+    }
+    ax_buf_unref(b);
+}
+
+/* Go to the next data page; a dictionary on the way is loaded. */
+static ax_status next_page(ax_task *t, ax_pq_col *c)
+{
+    retire_page(c);
+    do
+    {
+        int64_t off = (int64_t) (c->off + ax_cur_off(&c->cur));
+
+        AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
+        AX_TRY(ax_pq_page_header(t, &c->cur, off, c->slots_left, &c->page));
+        if (c->page.type == PQ_PAGE_DICTIONARY)
+            AX_TRY(ax_pq_dict_load(t, c, &c->page));
+    } while (c->page.type != PQ_PAGE_DATA && c->page.type != PQ_PAGE_DATA_V2);
+    c->page_no++;
+    c->page_left = (uint32_t) c->page.num_values;
+    c->slots_left -= c->page.num_values;
+    if (c->page.type == PQ_PAGE_DATA_V2)
+        AX_CHECK(t, c->page.num_rows == c->page.num_values, AX_ECORRUPT,
+                 "page has %d values for %d rows", (int) c->page.num_values,
+                 (int) c->page.num_rows);
+    return AX_OK;
+}
+
+static uint8_t bits_for(uint32_t max) { return max == 0 ? 0 : (uint8_t) (32 - __builtin_clz(max)); }
+
+/* BIT_PACKED levels, turned into one long run of the hybrid. */
+static ax_status packed_levels(ax_task *t, ax_pq_col *c, uint8_t width)
+{
+    uint64_t n = (uint64_t) c->page.num_values, bytes = (n * width + 7) / 8;
+
+    AX_CHECK(t, bytes <= (uint64_t) (c->vend - c->v), AX_ECORRUPT,
+             "levels reach beyond their page");
+    ax_buf_unref(c->turned);
+    c->turned = ax_buf_alloc(c->scan->req.budget, (size_t) bytes);
+    if (c->turned == NULL)
+        return ax_fail_nomem(t, (size_t) bytes);
+    ax_pq_bitpacked_turn(c->v, c->turned->data, n, width);
+    c->def = (ax_pq_rle){.packed = c->turned->data, .packed_left = (uint32_t) n, .width = width};
+    c->v += bytes;
+    return AX_OK;
+}
+
+/* Set the reader of definition levels; v1 levels stand in front of the values. */
+static ax_status open_levels(ax_task *t, ax_pq_col *c)
+{
+    const ax_pq_page *p = &c->page;
+    uint8_t width = bits_for(c->conv->leaf->max_def);
+    uint32_t n;
+
+    if (p->type == PQ_PAGE_DATA_V2)
+    {
+        const uint8_t *levels = p->body + p->rep_len;
+
+        ax_pq_rle_init(&c->def, levels, levels + p->def_len, width);
+        return AX_OK;
+    }
+    if (width == 0)
+        return AX_OK;
+    if (p->def_encoding == PQ_BIT_PACKED)
+        return packed_levels(t, c, width);
+    AX_CHECK(t, p->def_encoding == PQ_RLE, AX_ECORRUPT, "levels have encoding %d",
+             (int) p->def_encoding);
+    n = c->vend - c->v >= 4 ? ax_load_u32(c->v) : UINT32_MAX;
+    AX_CHECK(t, c->vend - c->v >= 4 && n <= (uint64_t) (c->vend - c->v) - 4, AX_ECORRUPT,
+             "levels reach beyond their page");
+    ax_pq_rle_init(&c->def, c->v + 4, c->v + 4 + n, width);
+    c->v += 4 + (size_t) n;
+    return AX_OK;
+}
+
+static ax_status wrong_encoding(ax_task *t, ax_pq_col *c)
+{
+    return ax_fail(t, AX_EUNSUPPORTED, "encoding %d is not supported for type %s", (int) c->enc,
+                   c->conv->leaf->field->source_type);
+}
+
+/* Dictionary ids: the first byte is their width. */
+static ax_status open_ids(ax_task *t, ax_pq_col *c)
+{
+    AX_CHECK(t, c->dict != NULL, AX_ECORRUPT, "page refers to a dictionary that is not there");
+    if (c->v == c->vend)
+    {
+        /* Only nulls: nothing was written.  A stream of width 1 without bytes refuses to give. */
+        ax_pq_rle_init(&c->ids, c->v, c->v, 1);
+        return AX_OK;
+    }
+    AX_CHECK(t, *c->v <= 32, AX_ECORRUPT, "dictionary ids have %u bits", *c->v);
+    ax_pq_rle_init(&c->ids, c->v + 1, c->vend, *c->v);
+    return AX_OK;
+}
+
+/* RLE booleans have a length in front, in both kinds of page. */
+static ax_status open_rle_bool(ax_task *t, ax_pq_col *c)
+{
+    uint32_t n;
+
+    if (c->conv->src != SRC_BOOL)
+        return wrong_encoding(t, c);
+    if (c->v == c->vend)
+    {
+        ax_pq_rle_init(&c->ids, c->v, c->v, 1);
+        return AX_OK;
+    }
+    n = c->vend - c->v >= 4 ? ax_load_u32(c->v) : UINT32_MAX;
+    AX_CHECK(t, c->vend - c->v >= 4 && n <= (uint64_t) (c->vend - c->v) - 4, AX_ECORRUPT,
+             "booleans reach beyond their page");
+    ax_pq_rle_init(&c->ids, c->v + 4, c->v + 4 + n, 1);
+    return AX_OK;
+}
+
+static ax_status open_values(ax_task *t, ax_pq_col *c)
+{
+    uint8_t src = c->conv->src;
+    bool bytes = src == SRC_BYTES || src == SRC_FIXED, empty = c->v == c->vend;
+    bool ints = src == SRC_I32 || src == SRC_U32 || src == SRC_I64 || src == SRC_U64;
+
+    c->base = c->v;
+    c->bit = 0;
+    c->enc = c->page.encoding == PQ_PLAIN_DICTIONARY ? PQ_RLE_DICTIONARY : c->page.encoding;
+    switch (c->enc)
+    {
+        case PQ_PLAIN:
+            return AX_OK;
+        case PQ_RLE_DICTIONARY:
+            return open_ids(t, c);
+        case PQ_RLE:
+            return open_rle_bool(t, c);
+        case PQ_BYTE_STREAM_SPLIT:
+            if (src == SRC_BOOL || src == SRC_I96 || src == SRC_BYTES)
+                return wrong_encoding(t, c);
+            return ax_pq_split_open(t, c);
+        case PQ_DELTA_BINARY_PACKED:
+            if (!ints)
+                return wrong_encoding(t, c);
+            memset(&c->delta, 0, sizeof c->delta);
+            AX_CHECK(t, empty || ax_pq_delta_init(&c->delta, c->v, c->vend,
+                                                  c->conv->src_width == 4 ? 32 : 64),
+                     AX_ECORRUPT, "header of delta-encoded integers is corrupt");
+            return AX_OK;
+        case PQ_DELTA_LENGTH_BYTE_ARRAY:
+        case PQ_DELTA_BYTE_ARRAY:
+            if (!bytes || (c->enc == PQ_DELTA_LENGTH_BYTE_ARRAY && src == SRC_FIXED))
+                return wrong_encoding(t, c);
+            c->len_idx = c->len_n = 0;
+            return empty ? AX_OK : ax_pq_delta_open(t, c);
+        default:
+            return wrong_encoding(t, c);
+    }
+}
+
+static ax_status open_page(ax_task *t, ax_pq_col *c)
+{
+    AX_TRY(ax_pq_page_body(t, c, &c->page, &c->body, &c->v, &c->vend));
+    c->scan->req.stats->pages++;
+    c->opened = true;
+    AX_TRY(open_levels(t, c));
+    return open_values(t, c);
+}
+
+/* ---- levels ------------------------------------------------------------------------------------------ */
+
+/* Definition levels of the next n rows.  null != NULL: written from null[0] on, given that the
+ * window had *nnull nulls in `before` rows.  *nvals: rows that have a value. */
+static ax_status take_levels(ax_task *t, ax_pq_col *c, uint32_t n, uint8_t *null, uint32_t before,
+                             uint32_t *nvals)
+{
+    uint32_t max_def = c->conv->leaf->max_def, done = 0, vals = 0, i;
+    uint32_t lvl[256];
+
+    if (max_def == 0)
+    {
+        if (null != NULL && c->nnull > 0)
+            memset(null, 0, n);
+        *nvals = n;
+        return AX_OK;
+    }
+    while (done < n)
+    {
+        uint32_t k = n - done, ones = 0, max = 0;
+
+        AX_CHECK(t, ax_pq_rle_fill(&c->def), AX_ECORRUPT,
+                 "definition levels are corrupt or fewer than the page's values");
+        if (c->def.run_left > 0)
+        {
+            k = k < c->def.run_left ? k : c->def.run_left;
+            max = c->def.value;
+            ones = max == max_def ? k : 0;
+            c->def.run_left -= k;
+        }
+        else
+        {
+            k = k < c->def.packed_left ? k : c->def.packed_left;
+            k = k < 256 ? k : 256;
+            ax_pq_rle_unpack(&c->def, lvl, k);
+            for (i = 0; i < k; i++)
+            {
+                ones += lvl[i] == max_def;
+                max = lvl[i] > max ? lvl[i] : max;
+            }
+        }
+        AX_CHECK(t, max <= max_def, AX_ECORRUPT, "definition level %u is above %u", max, max_def);
+        if (null != NULL)
+        {
+            if (ones < k && c->nnull == 0)
+                memset(null - before, 0, before + done);
+            c->nnull += k - ones;
+            if (ones == k && c->nnull > 0)
+                memset(null + done, 0, k);
+            else if (ones == 0)
+                memset(null + done, 1, k);
+            else if (ones < k)
+                for (i = 0; i < k; i++)
+                    null[done + i] = lvl[i] != max_def;
+        }
+        vals += ones;
+        done += k;
+    }
+    *nvals = vals;
+    return AX_OK;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------ */
+
+static ax_status fixed_values(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out)
+{
+    switch (c->enc)
+    {
+        case PQ_RLE:
+            return ax_pq_rle_bool(t, c, n, out);
+        case PQ_BYTE_STREAM_SPLIT:
+            return ax_pq_split_fixed(t, c, n, out);
+        case PQ_DELTA_BINARY_PACKED:
+            return ax_pq_delta_fixed(t, c, n, out);
+        default:
+            return ax_pq_plain_fixed(t, c, n, out);
+    }
+}
+
+/* Strings of the page: *base, *hold say where they stand; *gap as for ax_pq_text_check. */
+static ax_status string_values(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len,
+                               const uint8_t **base, ax_buf **hold, int *gap)
+{
+    *base = c->base;
+    *hold = c->body;
+    *gap = 0;
+    switch (c->enc)
+    {
+        case PQ_BYTE_STREAM_SPLIT:
+            AX_TRY(ax_pq_split_str(t, c, n, off, len));
+            break;
+        case PQ_DELTA_BYTE_ARRAY:
+            AX_TRY(ax_pq_delta_str(t, c, n, off, len));
+            break;
+        case PQ_DELTA_LENGTH_BYTE_ARRAY:
+            return ax_pq_delta_str(t, c, n, off, len);
+        default:
+            *gap = c->conv->src == SRC_FIXED ? 0 : 4;
+            return ax_pq_plain_str(t, c, n, off, len);
+    }
+    *base = c->wbuf != NULL ? c->wbuf->data : c->base;
+    *hold = c->wbuf;
+    return AX_OK;
+}
+
+static bool is_bytes(const ax_pq_col *c)
+{
+    return c->conv->src == SRC_BYTES || c->conv->src == SRC_FIXED;
+}
+
+/* Step over n values of the open page. */
+static ax_status skip_values(ax_task *t, ax_pq_col *c, uint64_t n)
+{
+    while (n > 0)
+    {
+        uint32_t k = n < AX_BATCH_ROWS ? (uint32_t) n : AX_BATCH_ROWS;
+        const uint8_t *p;
+        ax_buf *hold;
+        int gap;
+
+        if (c->enc == PQ_RLE_DICTIONARY)
+        {
+            AX_CHECK(t, ax_pq_rle_skip(&c->ids, n), AX_ECORRUPT,
+                     "dictionary ids are corrupt or fewer than the levels promise");
+            return AX_OK;
+        }
+        if (is_bytes(c))
+            AX_TRY(string_values(t, c, k, c->soff, c->slen, &p, &hold, &gap));
+        else
+            AX_TRY(fixed_values(t, c, k, &p));
+        n -= k;
+    }
+    return AX_OK;
+}
+
+/* Move to `row`. */
+static ax_status skip_to(ax_task *t, ax_pq_col *c, uint32_t row)
+{
+    while (c->pos < row)
+    {
+        uint32_t k = row - c->pos, vals;
+
+        if (c->page_left == 0)
+        {
+            AX_TRY(next_page(t, c));
+            continue;
+        }
+        k = k < c->page_left ? k : c->page_left;
+        if (k < c->page_left || (c->keeps_last && c->page.encoding == PQ_DELTA_BYTE_ARRAY))
+        {
+            if (!c->opened)
+                AX_TRY(open_page(t, c));
+            AX_TRY(take_levels(t, c, k, NULL, 0, &vals));
+            AX_TRY(skip_values(t, c, vals));
+        }
+        else if (!c->opened)
+            c->scan->req.stats->pages_skipped++;
+        c->page_left -= k;
+        c->pos += k;
+    }
+    return AX_OK;
+}
+
+/* ---- windows ------------------------------------------------------------------------------------------ */
+
+/* Move n values that stand at the front of v to the rows that are not null, from the last on; what
+ * lies under nulls becomes zero. */
+__attribute__((always_inline)) static inline void spread_width(uint8_t *v, size_t w, uint32_t nvals,
+                                                               const uint8_t *null, uint32_t n)
+{
+    while (n-- > 0)
+    {
+        if (null[n])
+            memset(v + n * w, 0, w);
+        else if (--nvals != n)
+            memcpy(v + n * w, v + nvals * w, w);
+    }
+}
+
+static void spread(void *values, uint32_t width, uint32_t nvals, const uint8_t *null, uint32_t n)
+{
+    uint8_t *v = (uint8_t *) values;
+
+    switch (width)
+    {
+        case 1: spread_width(v, 1, nvals, null, n); break;
+        case 2: spread_width(v, 2, nvals, null, n); break;
+        case 4: spread_width(v, 4, nvals, null, n); break;
+        case 8: spread_width(v, 8, nvals, null, n); break;
+        case 16: spread_width(v, 16, nvals, null, n); break;
+        default: spread_width(v, width, nvals, null, n); break;
+    }
+}
+
+/* v[i] = dict[id[i]] for fixed widths. */
+static void gather(const ax_pq_col *c, uint32_t from, uint32_t n)
+{
+    const uint8_t *src = (const uint8_t *) c->dict->val.u.data;
+    uint32_t w = c->conv->dst_width, i;
+
+    if (c->dict->n == 0)
+        memset(c->val + (size_t) from * w, 0, (size_t) n * w);
+    else if (w == 4)
+        for (i = from; i < from + n; i++)
+            ((uint32_t *) (void *) c->val)[i] = ((const uint32_t *) (const void *) src)[c->id[i]];
+    else
+        for (i = from; i < from + n; i++)
+            memcpy(c->val + (size_t) i * w, src + (size_t) c->id[i] * w, w);
+}
+
+/* Ids of a string dictionary as pointers. */
+static void point_ids(ax_pq_col *c, uint32_t from, uint32_t n)
+{
+    const ax_vec *d = &c->dict->val;
+    uint32_t i;
+
+    for (i = from; i < from + n; i++)
+    {
+        bool none = c->dict->n == 0;
+
+        c->sptr[i] = none ? (const uint8_t *) "" : d->u.str.base + d->u.str.off[c->id[i]];
+        c->slen[i] = none ? 0 : d->u.str.len[c->id[i]];
+    }
+}
+
+/* Rows [0, n) of the window as pointers, whatever they are now. */
+static void to_view(ax_pq_col *c, uint32_t n)
+{
+    uint32_t i;
+
+    if (c->rep == REP_DICT)
+        point_ids(c, 0, n);
+    else if (c->rep == REP_STR)
+        for (i = 0; i < n; i++)
+            c->sptr[i] = c->win_base + c->soff[i];
+    c->rep = REP_VIEW;
+}
+
+static ax_status add_dict(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals)
+{
+    bool str = c->conv->kind == CONV_STR;
+
+    AX_TRY(ax_pq_dict_ids(t, c, nvals, at, c->id + at));
+    if (nvals < n)
+    {
+        spread(c->id + at, 4, nvals, c->null + at, n);
+        c->runs_ok = false;
+    }
+    if (c->rep == REP_EMPTY)
+        c->rep = REP_DICT;
+    else if (c->rep != REP_DICT && str)
+    {
+        to_view(c, at);
+        point_ids(c, at, n);
+    }
+    else if (c->rep != REP_DICT)
+        gather(c, at, n);
+    return AX_OK;
+}
+
+static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals,
+                             ax_batch *b)
+{
+    const uint8_t *base;
+    ax_buf *hold;
+    uint32_t i;
+    int gap;
+
+    AX_TRY(string_values(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
+    if (c->conv->check_text)
+        AX_TRY(ax_pq_text_check(t, base, c->soff + at, c->slen + at, nvals, gap, &c->ascii));
+    if (nvals < n)
+    {
+        spread(c->soff + at, 4, nvals, c->null + at, n);
+        spread(c->slen + at, 4, nvals, c->null + at, n);
+    }
+    if (hold != NULL)
+        AX_TRY(ax_batch_pin(t, b, hold));
+    if (c->rep == REP_EMPTY || (c->rep == REP_STR && c->win_base == base))
+    {
+        c->rep = REP_STR;
+        c->win_base = base;
+        return AX_OK;
+    }
+    to_view(c, at);
+    for (i = at; i < at + n; i++)
+        c->sptr[i] = base + c->soff[i];
+    return AX_OK;
+}
+
+/* Values that end up in c->val. */
+static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals)
+{
+    uint32_t w = c->conv->dst_width;
+    uint8_t *dst = c->val + (size_t) at * w;
+
+    if (c->rep == REP_DICT)
+        gather(c, 0, at);
+    c->rep = REP_FLAT;
+    if (is_bytes(c))
+    {
+        const uint8_t *base;
+        ax_buf *hold;
+        int gap;
+
+        AX_TRY(string_values(t, c, nvals, c->soff, c->slen, &base, &hold, &gap));
+        AX_TRY(ax_pq_conv_bytes(t, c->conv, base, c->soff, c->slen, nvals, dst));
+    }
+    else
+    {
+        const uint8_t *phys;
+
+        AX_TRY(fixed_values(t, c, nvals, &phys));
+        AX_TRY(ax_pq_conv_fixed(t, c->conv, phys, nvals, dst));
+    }
+    if (nvals < n)
+        spread(dst, w, nvals, c->null + at, n);
+    return AX_OK;
+}
+
+static ax_status add_segment(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, ax_batch *b)
+{
+    uint32_t nvals;
+
+    AX_TRY(take_levels(t, c, n, c->null + at, at, &nvals));
+    AX_CHECK(t, nvals == n || !c->conv->not_null, AX_ENOTNULL,
+             "null value in a column declared NOT NULL");
+    if (c->enc == PQ_RLE_DICTIONARY)
+        return add_dict(t, c, at, n, nvals);
+    c->runs_ok = false;
+    if (c->conv->kind == CONV_STR)
+        return add_strings(t, c, at, n, nvals, b);
+    return add_flat(t, c, at, n, nvals);
+}
+
+/* One value for all rows. */
+static ax_status const_vec(ax_task *t, ax_pq_col *c, ax_batch *b, bool null, uint32_t n,
+                           ax_vec *out)
+{
+    ax_value v = {.type = c->conv->type, .null = true};
+
+    if (!null)
+        v = ax_vec_value(&c->dict->val, c->id[0]);
+    return ax_vec_const(t, b->arena, &v, n, out);
+}
+
+static ax_status emit(ax_task *t, ax_pq_col *c, uint32_t n, ax_batch *b, ax_vec *out)
+{
+    if (c->nnull == n)
+        return const_vec(t, c, b, true, n, out);
+    memset(out, 0, sizeof *out);
+    out->type = c->conv->type;
+    out->n = n;
+    out->null = c->nnull > 0 ? c->null : NULL;
+    switch (c->rep)
+    {
+        case REP_DICT:
+            if (c->runs_ok && c->nruns == 1)
+                return const_vec(t, c, b, false, n, out);
+            out->kind = AX_VK_DICT;
+            out->u.dict.id = c->id;
+            out->u.dict.dict = c->dict;
+            if (c->runs_ok && c->nruns * 16 <= n)
+            {
+                c->run_vec = *out;
+                c->run_vec.n = c->nruns;
+                c->run_vec.u.dict.id = c->run_id;
+                out->kind = AX_VK_RUN;
+                out->u.run.end = c->run_end;
+                out->u.run.val = &c->run_vec;
+                out->u.run.n = c->nruns;
+            }
+            break;
+        case REP_STR:
+            out->kind = AX_VK_FLAT;
+            out->flags = c->ascii && c->conv->check_text ? AX_VF_ASCII : 0;
+            out->u.str.base = c->win_base;
+            out->u.str.off = c->soff;
+            out->u.str.len = c->slen;
+            break;
+        case REP_VIEW:
+            out->kind = AX_VK_VIEW;
+            out->u.view.ptr = c->sptr;
+            out->u.view.len = c->slen;
+            break;
+        default:
+            out->kind = AX_VK_FLAT;
+            out->u.data = c->val;
+    }
+    return AX_OK;
+}
+
+ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_batch *b,
+                         ax_vec *out)
+{
+    uint32_t at = 0;
+
+    AX_ASSERT(row >= c->pos && n <= AX_BATCH_ROWS);
+    if (c->conv->kind == CONV_NULL)
+    {
+        AX_CHECK(t, !c->conv->not_null, AX_ENOTNULL, "null value in a column declared NOT NULL");
+        return const_vec(t, c, b, true, n, out);
+    }
+    AX_TRY(skip_to(t, c, row));
+    c->rep = REP_EMPTY;
+    c->nnull = 0;
+    c->ascii = true;
+    c->runs_ok = true;
+    c->nruns = 0;
+    while (at < n)
+    {
+        uint32_t k = n - at;
+
+        if (c->page_left == 0)
+        {
+            AX_TRY(next_page(t, c));
+            continue;
+        }
+        if (!c->opened)
+            AX_TRY(open_page(t, c));
+        k = k < c->page_left ? k : c->page_left;
+        AX_TRY(add_segment(t, c, at, k, b));
+        c->page_left -= k;
+        c->pos += k;
+        at += k;
+    }
+    return emit(t, c, n, b, out);
+}

@@ -1,0 +1,367 @@
+/* Kernels from physical values to engine values.
+ *
+ * Integers go through one body, v = floor(v / div) * mul + add with a test of v against [lo, hi],
+ * which is chosen when the column is bound so that no later step can overflow.  Loops or their
+ * failures together and look once at the end.
+ *
+ * Format: apache/parquet-format, LogicalTypes.md; decimals are big-endian two's complement. */
+#include "parquet_int.h"
+
+#include <math.h>
+
+/* Days and microseconds between 1970-01-01 and 2000-01-01. */
+#define EPOCH_DAYS 10957
+#define DAY_US 86400000000ll
+
+static ax_status out_of_range(ax_task *t, const ax_pq_conv *c)
+{
+    return ax_fail(t, c->range_code, "value is out of range for type %s",
+                   ax_type_name((ax_type_id) c->type.id));
+}
+
+/* ---- integers ------------------------------------------------------------------------------------ */
+
+__attribute__((always_inline)) static inline int64_t load_int(const uint8_t *p, uint32_t i,
+                                                              ax_pq_src src)
+{
+    int32_t s;
+
+    if (src == SRC_I64)
+        return (int64_t) ax_load_u64(p + (size_t) i * 8);
+    memcpy(&s, p + (size_t) i * 4, 4);
+    return src == SRC_U32 ? (int64_t) (uint32_t) s : s;
+}
+
+__attribute__((always_inline)) static inline void store_int(void *dst, uint32_t i, int64_t v,
+                                                            unsigned width)
+{
+    if (width == 2)
+        ((int16_t *) dst)[i] = (int16_t) v;
+    else if (width == 4)
+        ((int32_t *) dst)[i] = (int32_t) v;
+    else
+        ((int64_t *) dst)[i] = v;
+}
+
+static inline int64_t floor_div(int64_t v, int64_t d)
+{
+    int64_t q = v / d;
+
+    return q - (v % d < 0);
+}
+
+/* Returns false when a value is outside [lo, hi]. */
+__attribute__((always_inline)) static inline bool linear(const ax_pq_conv *c,
+                                                         const uint8_t *restrict src, uint32_t n,
+                                                         void *restrict dst, ax_pq_src kind,
+                                                         unsigned width)
+{
+    int64_t lo = c->lo, hi = c->hi, mul = c->mul, add = c->add, div = c->div;
+    uint32_t i;
+    int bad = 0;
+
+    for (i = 0; i < n; i++)
+    {
+        int64_t v = load_int(src, i, kind);
+
+        bad |= (v < lo) | (v > hi);
+    }
+    if (bad)
+        return false;
+    if (div == 1 && mul == 1 && add == 0)
+        for (i = 0; i < n; i++)
+            store_int(dst, i, load_int(src, i, kind), width);
+    else if (div == 1)
+        for (i = 0; i < n; i++)
+            store_int(dst, i, load_int(src, i, kind) * mul + add, width);
+    else
+        for (i = 0; i < n; i++)
+            store_int(dst, i, floor_div(load_int(src, i, kind), div) * mul + add, width);
+    return true;
+}
+
+static bool conv_linear(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst)
+{
+    switch (c->src * 16 + c->dst_width)
+    {
+        case SRC_I32 * 16 + 2: return linear(c, src, n, dst, SRC_I32, 2);
+        case SRC_I32 * 16 + 4: return linear(c, src, n, dst, SRC_I32, 4);
+        case SRC_I32 * 16 + 8: return linear(c, src, n, dst, SRC_I32, 8);
+        case SRC_U32 * 16 + 2: return linear(c, src, n, dst, SRC_U32, 2);
+        case SRC_U32 * 16 + 4: return linear(c, src, n, dst, SRC_U32, 4);
+        case SRC_U32 * 16 + 8: return linear(c, src, n, dst, SRC_U32, 8);
+        case SRC_I64 * 16 + 2: return linear(c, src, n, dst, SRC_I64, 2);
+        case SRC_I64 * 16 + 4: return linear(c, src, n, dst, SRC_I64, 4);
+        default: return linear(c, src, n, dst, SRC_I64, 8);
+    }
+}
+
+/* ---- numeric --------------------------------------------------------------------------------------- */
+
+static ax_i128 pow10_of(int n)
+{
+    ax_i128 v = 1;
+
+    while (n-- > 0)
+        v *= 10;
+    return v;
+}
+
+/* v of the file's scale into out; false: more digits than allowed. */
+static bool to_num(const ax_pq_conv *c, ax_i128 v, ax_num *out)
+{
+    const ax_i128 most = pow10_of(c->precision > 0 && c->precision < 38 ? c->precision : 38);
+
+    if (c->rescale > 0)
+    {
+        ax_i128 p = pow10_of(c->rescale);
+
+        if (v > most / p || v < -(most / p))
+            return false;
+        v *= p;
+    }
+    else if (c->rescale < 0)
+    {
+        ax_i128 p = pow10_of(-c->rescale), r = v % p;
+
+        v /= p;
+        if (r >= p / 2)
+            v++;
+        else if (r <= -(p / 2))
+            v--;
+    }
+    memset(out, 0, sizeof *out);
+    out->v = v;
+    out->dscale = (int16_t) (c->src_scale + c->rescale);
+    return v < most && v > -most;
+}
+
+static bool ints_to_num(const ax_pq_conv *c, const uint8_t *src, uint32_t n, ax_num *dst)
+{
+    uint32_t i;
+    bool ok = true;
+
+    for (i = 0; i < n && ok; i++)
+    {
+        int64_t v;
+
+        if (c->src == SRC_U64)
+        {
+            ok = to_num(c, (ax_i128) ax_load_u64(src + (size_t) i * 8), &dst[i]);
+            continue;
+        }
+        v = load_int(src, i, (ax_pq_src) c->src);
+        ok = v >= c->lo && v <= c->hi && to_num(c, v, &dst[i]);
+    }
+    return ok;
+}
+
+/* Big-endian two's complement of any length; false: more than 16 bytes of value. */
+static bool load_decimal(const uint8_t *p, uint32_t n, ax_i128 *out)
+{
+    uint8_t sign = n > 0 && p[0] >= 0x80 ? 0xff : 0;
+    ax_u128 v = sign != 0 ? ~(ax_u128) 0 : 0;
+
+    for (; n > 16; n--, p++)
+        if (*p != sign)
+            return false;
+    for (; n > 0; n--, p++)
+        v = v << 8 | *p;
+    *out = (ax_i128) v;
+    return (*out < 0) == (sign != 0);
+}
+
+/* ---- floats, timestamps, others ---------------------------------------------------------------------- */
+
+static bool narrow_floats(const uint8_t *src, uint32_t n, float *dst)
+{
+    uint32_t i;
+    bool ok = true;
+
+    for (i = 0; i < n; i++)
+    {
+        double v;
+
+        memcpy(&v, src + (size_t) i * 8, 8);
+        dst[i] = (float) v;
+        if ((isinf(dst[i]) && !isinf(v)) || (dst[i] == 0 && v != 0))
+            ok = false;
+    }
+    return ok;
+}
+
+/* IEEE half precision; exact. */
+static float half_to_float(uint16_t h)
+{
+    uint32_t sign = (uint32_t) (h & 0x8000) << 16, exp = h >> 10 & 31, man = h & 0x3ff, bits;
+    float f;
+
+    if (exp == 0)
+    {
+        f = ldexpf((float) man, -24);
+        return sign != 0 ? -f : f;
+    }
+    bits = exp == 31 ? sign | 0x7f800000u | man << 13 : sign | (exp + 112) << 23 | man << 13;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+/* INT96: nanoseconds of the day, then the Julian day.  Out-of-day nanoseconds are carried over. */
+static bool conv_int96(const ax_pq_conv *c, const uint8_t *src, uint32_t n, int64_t *dst)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++, src += 12)
+    {
+        int64_t us = floor_div((int64_t) ax_load_u64(src), 1000);
+        int64_t day = (int32_t) ax_load_u32(src + 8) - 2440588ll - EPOCH_DAYS;
+        ax_i128 v = (ax_i128) day * DAY_US + us;
+
+        if (v < c->lo || v > c->hi)
+            return false;
+        dst[i] = (int64_t) v;
+    }
+    return true;
+}
+
+static bool fixed_values(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst)
+{
+    uint32_t i;
+    bool ok = true;
+
+    switch (c->kind)
+    {
+        case CONV_LINEAR:
+            return conv_linear(c, src, n, dst);
+        case CONV_INT_F64:
+            for (i = 0; i < n; i++)
+            {
+                int64_t v = load_int(src, i, (ax_pq_src) c->src);
+
+                ok &= v >= c->lo && v <= c->hi;
+                ((double *) dst)[i] = (double) v;
+            }
+            return ok;
+        case CONV_INT_NUM:
+            return ints_to_num(c, src, n, (ax_num *) dst);
+        case CONV_F32_F64:
+            for (i = 0; i < n; i++)
+            {
+                float v;
+
+                memcpy(&v, src + (size_t) i * 4, 4);
+                ((double *) dst)[i] = v;
+            }
+            return true;
+        case CONV_F64_F32:
+            return narrow_floats(src, n, (float *) dst);
+        case CONV_I96:
+            return conv_int96(c, src, n, (int64_t *) dst);
+        default:
+            AX_ASSERT(c->kind == CONV_COPY);
+            if (n > 0)
+                memcpy(dst, src, (size_t) n * c->dst_width);
+            return true;
+    }
+}
+
+ax_status ax_pq_conv_fixed(ax_task *t, const ax_pq_conv *c, const uint8_t *src, uint32_t n,
+                           void *dst)
+{
+    return fixed_values(c, src, n, dst) ? AX_OK : out_of_range(t, c);
+}
+
+/* Parquet's interval: months, days and milliseconds, unsigned. */
+static bool conv_interval(const uint8_t *p, ax_interval *out)
+{
+    uint32_t months = ax_load_u32(p), days = ax_load_u32(p + 4);
+
+    out->months = (int32_t) months;
+    out->days = (int32_t) days;
+    out->usec = (int64_t) ax_load_u32(p + 8) * 1000;
+    return months <= INT32_MAX && days <= INT32_MAX;
+}
+
+static bool bytes_values(const ax_pq_conv *c, const uint8_t *base, const uint32_t *off,
+                         const uint32_t *len, uint32_t n, void *dst)
+{
+    uint32_t i;
+    bool ok = true;
+
+    for (i = 0; i < n && ok; i++)
+    {
+        const uint8_t *p = base + off[i];
+        ax_i128 v;
+
+        switch (c->kind)
+        {
+            case CONV_DEC_NUM:
+                ok = load_decimal(p, len[i], &v) && to_num(c, v, (ax_num *) dst + i);
+                break;
+            case CONV_F16_F32:
+                ((float *) dst)[i] = half_to_float(ax_load_u16(p));
+                break;
+            case CONV_F16_F64:
+                ((double *) dst)[i] = half_to_float(ax_load_u16(p));
+                break;
+            case CONV_INTERVAL:
+                ok = conv_interval(p, (ax_interval *) dst + i);
+                break;
+            default:
+                memcpy((uint8_t *) dst + (size_t) i * c->dst_width, p, c->dst_width);
+        }
+    }
+    return ok;
+}
+
+ax_status ax_pq_conv_bytes(ax_task *t, const ax_pq_conv *c, const uint8_t *base,
+                           const uint32_t *off, const uint32_t *len, uint32_t n, void *dst)
+{
+    return bytes_values(c, base, off, len, n, dst) ? AX_OK : out_of_range(t, c);
+}
+
+bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value *out)
+{
+    union
+    {
+        ax_num num;
+        ax_interval iv;
+        uint8_t fix[16];
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+        float f32;
+        double f64;
+        uint8_t u8;
+    } u;
+    const uint32_t zero = 0;
+    bool bytes = c->src == SRC_BYTES || c->src == SRC_FIXED;
+
+    *out = (ax_value){.type = c->type};
+    if (c->kind == CONV_STR)
+    {
+        out->u.s.p = p;
+        out->u.s.len = n;
+        return true;
+    }
+    if (bytes && c->kind != CONV_DEC_NUM && n != (uint32_t) c->leaf->type_length)
+        return false;
+    if (!bytes && n != c->src_width)
+        return false;
+    if (bytes ? !bytes_values(c, p, &zero, &n, 1, &u) : !fixed_values(c, p, 1, &u))
+        return false;
+    switch (c->type.phys)
+    {
+        case AX_P_U8: out->u.i = u.u8 != 0; break;
+        case AX_P_I16: out->u.i = u.i16; break;
+        case AX_P_I32: out->u.i = u.i32; break;
+        case AX_P_I64: out->u.i = u.i64; break;
+        case AX_P_F32: out->u.f = u.f32; break;
+        case AX_P_F64: out->u.f = u.f64; break;
+        case AX_P_NUM: out->u.num = u.num; break;
+        case AX_P_INTERVAL: out->u.iv = u.iv; break;
+        case AX_P_FIX16: memcpy(out->u.fix, u.fix, 16); break;
+        default: return false;
+    }
+    return true;
+}

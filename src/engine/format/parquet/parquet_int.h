@@ -1,0 +1,491 @@
+/* Parquet: what the files of this folder share.
+ *
+ *   thrift.c      the compact protocol, over a bounds-checked cursor
+ *   footer.c      tail and FileMetaData; column chunks stay bytes until asked for
+ *   schema.c      schema elements to a tree of fields and a list of leaves
+ *   bind.c conv.c declared columns to leaves, and kernels from physical values to engine values
+ *   page.c        headers, checks, decompression
+ *   levels.c      run-length / bit-packed hybrid, definition levels
+ *   decode_*.c    one file an encoding
+ *   column.c      a column chunk as a stream of rows with lazy skipping
+ *   scan.c        the step machine: filter columns first
+ *   stats.c       min/max: what may be believed
+ *   parquet.c     the format struct
+ *
+ * Vocabulary.  Leaf: a column of the file.  Chunk: a leaf in one row group.  Slot: one entry of the
+ * level streams; for leaves without repetition a slot is a row.  Physical value: as stored.
+ *
+ * Ownership.  An ax_pq_file and all below it live in the file's arena and are immutable after
+ * opening.  A scan and its columns live in the arena given to scan_begin; what is not memory of
+ * that arena (page buffers, chunk buffers, dictionaries) is released by `end`.
+ *
+ * Format: apache/parquet-format, parquet.thrift and Encodings.md. */
+#ifndef AX_PARQUET_INT_H
+#define AX_PARQUET_INT_H
+
+#include "base/bytes.h"
+#include "codec/codec.h"
+#include "format/format.h"
+
+/* ---- enumerations of the file format ----------------------------------------------------------- */
+
+enum /* Type */
+{
+    PQ_BOOLEAN, PQ_INT32, PQ_INT64, PQ_INT96, PQ_FLOAT, PQ_DOUBLE, PQ_BYTE_ARRAY, PQ_FLBA,
+    PQ_TYPE_CNT
+};
+enum /* Repetition */ { PQ_REQUIRED, PQ_OPTIONAL, PQ_REPEATED };
+enum /* Encoding */
+{
+    PQ_PLAIN = 0, PQ_PLAIN_DICTIONARY = 2, PQ_RLE = 3, PQ_BIT_PACKED = 4,
+    PQ_DELTA_BINARY_PACKED = 5, PQ_DELTA_LENGTH_BYTE_ARRAY = 6, PQ_DELTA_BYTE_ARRAY = 7,
+    PQ_RLE_DICTIONARY = 8, PQ_BYTE_STREAM_SPLIT = 9, PQ_ALP = 10
+};
+enum /* PageType */ { PQ_PAGE_DATA, PQ_PAGE_INDEX, PQ_PAGE_DICTIONARY, PQ_PAGE_DATA_V2 };
+
+/* Limits against hostile files. */
+enum
+{
+    PQ_MAX_DEPTH = 64,                   /* of thrift structs and of the schema tree */
+    PQ_MAX_PAGE_BYTES = 1 << 30,         /* of one page after decompression */
+    PQ_MAX_TYPE_LENGTH = 1 << 20,
+    PQ_TAIL_BYTES = 64 << 10             /* read at the end of a file before its size is known */
+};
+
+/* ---- thrift --------------------------------------------------------------------------------------- */
+
+enum
+{
+    TH_TRUE = 1, TH_FALSE = 2, TH_I8 = 3, TH_I16 = 4, TH_I32 = 5, TH_I64 = 6, TH_DOUBLE = 7,
+    TH_BINARY = 8, TH_LIST = 9, TH_SET = 10, TH_MAP = 11, TH_STRUCT = 12, TH_UUID = 13
+};
+
+/* Position in a struct: id and wire type of the field at the cursor.  Starts as {0, 0}. */
+typedef struct ax_pq_fld { int32_t id; uint8_t type; } ax_pq_fld;
+
+/* Move to the next field; false at the end of the struct and when the bytes are bad (c->bad). */
+bool ax_pq_th_next(ax_cur *c, ax_pq_fld *f);
+
+/* Step over a value of a wire type.  Depth is bounded by PQ_MAX_DEPTH. */
+void ax_pq_th_skip(ax_cur *c, uint8_t type);
+
+/* Values of known fields.  Each consumes the value whatever it is; false, with *out untouched, when
+ * the wire type is another one or the number does not fit: the field counts as absent. */
+bool ax_pq_th_i64(ax_cur *c, uint8_t type, int64_t *out);
+bool ax_pq_th_i32(ax_cur *c, uint8_t type, int32_t *out);
+bool ax_pq_th_bool(ax_cur *c, uint8_t type, bool *out);
+bool ax_pq_th_bin(ax_cur *c, uint8_t type, const uint8_t **p, uint32_t *n);
+
+/* Head of a list: element type and count; every element takes at least one byte, so that
+ * n <= bytes left. */
+bool ax_pq_th_list(ax_cur *c, uint8_t type, uint8_t *elem, uint32_t *n);
+
+/* true: the fields of the struct follow.  false: skipped, it was something else. */
+bool ax_pq_th_struct(ax_cur *c, uint8_t type);
+
+/* ---- metadata of a file ----------------------------------------------------------------------------- */
+
+typedef enum ax_pq_lt
+{
+    LT_NONE, LT_STRING, LT_MAP, LT_LIST, LT_ENUM, LT_DECIMAL, LT_DATE, LT_TIME, LT_TIMESTAMP,
+    LT_INT, LT_UNKNOWN, LT_JSON, LT_BSON, LT_UUID, LT_FLOAT16, LT_VARIANT, LT_GEOMETRY,
+    LT_GEOGRAPHY, LT_FILE, LT_INTERVAL, LT_MAP_KEY_VALUE, LT_OTHER
+} ax_pq_lt;
+
+enum { UNIT_MS = 1, UNIT_US = 2, UNIT_NS = 3 };
+
+/* Annotation of a schema element; the new kind wins over the old one. */
+typedef struct ax_pq_logical
+{
+    uint8_t kind;       /* ax_pq_lt */
+    uint8_t unit;       /* TIME, TIMESTAMP */
+    bool utc;           /* TIME, TIMESTAMP: normalised to UTC */
+    uint8_t bits;       /* INT */
+    bool is_signed;     /* INT */
+    int32_t scale, precision; /* DECIMAL */
+} ax_pq_logical;
+
+typedef struct ax_pq_leaf
+{
+    ax_field *field;          /* of the schema tree; name, default type, refusal */
+    const char *path;         /* dotted, for messages */
+    int8_t phys;              /* Type; -1: not one we know */
+    uint8_t max_def, max_rep;
+    int32_t type_length;      /* FLBA */
+    ax_pq_logical lt;         /* NONE when the annotation does not fit the physical type */
+} ax_pq_leaf;
+
+typedef struct ax_pq_group
+{
+    int64_t nrows;
+    int64_t row0;             /* rows of the groups before */
+    int64_t bytes;            /* compressed, of all columns */
+    const uint32_t *chunk;    /* [nleaf] offsets in the footer of the ColumnChunk structs */
+} ax_pq_group;
+
+/* created_by, taken apart. */
+typedef struct ax_pq_writer
+{
+    const char *app;          /* whole string when it does not parse; "" when absent */
+    bool known;               /* version parsed */
+    int32_t major, minor, patch;
+    bool cdh55;               /* parquet-mr of the CDH line with the statistics fixed */
+} ax_pq_writer;
+
+enum { ORDER_ABSENT, ORDER_TYPE, ORDER_IEEE, ORDER_INT96, ORDER_UNKNOWN };
+
+typedef struct ax_pq_file
+{
+    ax_fmt_file base;
+    const uint8_t *footer;    /* [footer_len] thrift bytes of FileMetaData, in the arena */
+    uint32_t footer_len;
+    uint64_t data_end;        /* file offset where the footer begins */
+    ax_pq_leaf *leaf;
+    uint32_t nleaf;
+    ax_pq_group *group;       /* [base.nsplits] */
+    const uint8_t *order;     /* [nleaf] ORDER_*, or NULL: no column_orders */
+    ax_pq_writer writer;
+} ax_pq_file;
+
+/* A column chunk, decoded on demand. */
+typedef struct ax_pq_chunk
+{
+    bool has_meta;            /* meta_data is present and complete */
+    bool encrypted;
+    bool external;            /* file_path is set */
+    bool dict_only;           /* the footer proves that every data page uses the dictionary */
+    int32_t type, codec;
+    int64_t num_values, compressed, uncompressed;
+    int64_t data_off, dict_off;          /* dict_off <= 0: not declared */
+    int64_t ci_off, oi_off, bloom_off;   /* column index, offset index, bloom filter; 0: none */
+    int32_t ci_len, oi_len, bloom_len;
+    const uint8_t *stats;     /* Statistics struct inside the footer, or NULL */
+    uint32_t stats_len;
+} ax_pq_chunk;
+
+/* Decode chunk (group, leaf).  false: malformed thrift (cannot happen for a file that opened). */
+bool ax_pq_chunk_get(const ax_pq_file *f, uint32_t group, uint32_t leaf, ax_pq_chunk *out);
+
+/* Parse the thrift bytes of a footer into f (footer, footer_len, data_end and base set). */
+ax_status ax_pq_footer_parse(ax_task *t, ax_pq_file *f) AX_MUST_USE;
+
+/* Build schema and leaves from `n` elements at c. */
+ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n) AX_MUST_USE;
+
+/* created_by into its parts; s is copied to a. */
+ax_status ax_pq_writer_parse(ax_task *t, ax_arena *a, const uint8_t *s, uint32_t n,
+                             ax_pq_writer *out) AX_MUST_USE;
+
+/* Is the writer `app`, of a version below major.minor.patch?  Unknown versions: no. */
+bool ax_pq_writer_before(const ax_pq_writer *w, const char *app, int32_t major, int32_t minor,
+                         int32_t patch);
+
+/* ---- binding and conversion ------------------------------------------------------------------------- */
+
+typedef enum ax_pq_src /* how physical values are read */
+{
+    SRC_BOOL, SRC_I32, SRC_U32, SRC_I64, SRC_U64, SRC_F32, SRC_F64, SRC_F16, SRC_I96, SRC_FIXED,
+    SRC_BYTES
+} ax_pq_src;
+
+typedef enum ax_pq_convkind
+{
+    CONV_NULL,     /* every value is null whatever the file holds */
+    CONV_COPY,     /* same bytes */
+    CONV_LINEAR,   /* integers: floor(v / div) * mul + add, v in [lo, hi] */
+    CONV_INT_F64, CONV_INT_NUM,
+    CONV_F32_F64, CONV_F64_F32, CONV_F16_F32, CONV_F16_F64,
+    CONV_I96,      /* to microseconds since 2000-01-01 */
+    CONV_DEC_NUM,  /* big-endian two's complement bytes to numeric */
+    CONV_INTERVAL,
+    CONV_STR       /* bytes stay where they are */
+} ax_pq_convkind;
+
+/* From the physical values of a leaf to the values of a declared column.  Immutable. */
+typedef struct ax_pq_conv
+{
+    const ax_pq_leaf *leaf;   /* NULL: constant or virtual column */
+    uint32_t leaf_idx;
+    ax_type type;
+    uint8_t kind;             /* ax_pq_convkind */
+    uint8_t src;              /* ax_pq_src */
+    uint8_t src_width;        /* bytes of a physical value; 0 for SRC_BYTES and SRC_FIXED */
+    uint8_t dst_width;        /* bytes of a value in a vector; 0 for strings */
+    bool check_text;          /* bytes must be UTF-8 without NUL */
+    bool not_null;
+    bool ordered;             /* bounds of the file, converted, are bounds of the values */
+    int64_t lo, hi;           /* LINEAR, INT_*: physical values allowed */
+    int64_t div, mul, add;
+    int16_t src_scale;        /* NUM: scale of the file's values */
+    int16_t rescale;          /* NUM: digits to add (> 0) or to round away (< 0) */
+    int16_t precision;        /* NUM: digits allowed, 0: any */
+    ax_status range_code;     /* ERANGE or EDATETIME */
+} ax_pq_conv;
+
+typedef struct ax_pq_bind
+{
+    ax_fmt_bind base;
+    ax_pq_conv *conv;         /* [ncols] */
+} ax_pq_bind;
+
+ax_status ax_pq_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_colspec *col,
+                          uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out) AX_MUST_USE;
+
+/* Choose the conversion of a leaf to a declared type; ETYPE when there is none. */
+ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *leaf, const ax_colspec *col,
+                          ax_pq_conv *out) AX_MUST_USE;
+
+/* Convert n physical values.  src needs no alignment; dst has room for n values.
+ * Errors: range_code of the conversion, nothing else. */
+ax_status ax_pq_conv_fixed(ax_task *t, const ax_pq_conv *c, const uint8_t *src, uint32_t n,
+                           void *dst) AX_MUST_USE;
+
+/* The same from byte strings base[off[i], off[i] + len[i]); lengths of FIXED are the type length. */
+ax_status ax_pq_conv_bytes(ax_task *t, const ax_pq_conv *c, const uint8_t *base,
+                           const uint32_t *off, const uint32_t *len, uint32_t n, void *dst)
+    AX_MUST_USE;
+
+/* One physical value of n bytes, as statistics have them; strings are borrowed from p.  false: it
+ * has another length or is out of range. */
+bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value *out);
+
+/* Length of the UTF-8 sequence at p, 0 when it is invalid, cut off or a NUL.  n > 0. */
+uint32_t ax_pq_utf8_len(const uint8_t *p, uint32_t n);
+
+/* Check n strings: UTF-8, no NUL.  gap: bytes between a string and the next when they stand behind
+ * each other (4: their own lengths), or -1.  *ascii is cleared when a byte is above 0x7f.  ETEXT. */
+ax_status ax_pq_text_check(ax_task *t, const uint8_t *base, const uint32_t *off,
+                           const uint32_t *len, uint32_t n, int gap, bool *ascii) AX_MUST_USE;
+
+/* ---- pages ------------------------------------------------------------------------------------------- */
+
+typedef struct ax_pq_page
+{
+    uint8_t type;             /* PQ_PAGE_* */
+    bool has_crc;
+    bool is_compressed;       /* V2 */
+    uint32_t crc;
+    int32_t uncompressed, compressed;
+    int32_t num_values, num_rows;
+    int32_t encoding, def_encoding;
+    int32_t def_len, rep_len; /* V2 */
+    const uint8_t *body;      /* [compressed] in the chunk */
+    int64_t off;              /* file offset of the header */
+} ax_pq_page;
+
+/* Parse and check the header at c and step over its body.  slots_left: slots of the chunk that no
+ * page has claimed yet. */
+ax_status ax_pq_page_header(ax_task *t, ax_cur *c, int64_t file_off, int64_t slots_left,
+                            ax_pq_page *out) AX_MUST_USE;
+
+/* Compare the checksum, when there is one. */
+ax_status ax_pq_page_check(ax_task *t, const ax_pq_page *p) AX_MUST_USE;
+
+/* ---- run-length / bit-packed hybrid --------------------------------------------------------------------- */
+
+/* A stream of small unsigned numbers.  At most one of run_left and packed_left is not zero. */
+typedef struct ax_pq_rle
+{
+    const uint8_t *p, *end;   /* bytes of the stream not yet looked at */
+    const uint8_t *packed;    /* current bit-packed run */
+    uint64_t packed_idx;      /* values of it already taken */
+    uint32_t packed_left, run_left;
+    uint32_t value;           /* of the current run */
+    uint8_t width;            /* bits a value, 0..32 */
+} ax_pq_rle;
+
+void ax_pq_rle_init(ax_pq_rle *r, const uint8_t *p, const uint8_t *end, uint8_t width);
+
+/* Make sure that values are at hand; false: the stream ends or is corrupt. */
+bool ax_pq_rle_fill(ax_pq_rle *r);
+
+/* n <= packed_left values of the bit-packed run.  Up to 8 bytes behind the stream are read. */
+void ax_pq_rle_unpack(ax_pq_rle *r, uint32_t *out, uint32_t n);
+
+/* n values, or false.  *max is raised to the largest value delivered. */
+bool ax_pq_rle_read(ax_pq_rle *r, uint32_t *out, uint32_t n, uint32_t *max);
+bool ax_pq_rle_skip(ax_pq_rle *r, uint64_t n);
+
+/* n BIT_PACKED values of a width (most significant bit first) as the payload of a bit-packed run. */
+void ax_pq_bitpacked_turn(const uint8_t *src, uint8_t *dst, uint64_t n, uint8_t width);
+
+/* ---- columns ------------------------------------------------------------------------------------------------ */
+
+typedef enum ax_pq_rep { REP_EMPTY, REP_DICT, REP_FLAT, REP_STR, REP_VIEW } ax_pq_rep;
+
+enum { PQ_MAX_RUNS = 64 };
+
+/* State of a DELTA_BINARY_PACKED stream. */
+typedef struct ax_pq_delta
+{
+    const uint8_t *p, *end;
+    const uint8_t *widths;    /* [minis] of the current block */
+    const uint8_t *packed;    /* current miniblock */
+    uint64_t left;            /* values not yet delivered */
+    uint64_t last;            /* value delivered last, or the first one */
+    uint64_t min_delta;
+    uint32_t per_mini, minis; /* values a miniblock, miniblocks a block */
+    uint32_t mini;            /* current miniblock; == minis: none yet */
+    uint32_t in_mini;         /* values of it already delivered */
+    uint8_t max_width;
+    bool first;               /* `last` is still to be delivered */
+} ax_pq_delta;
+
+typedef struct ax_pq_scan ax_pq_scan;
+
+/* A column of a scan: a stream of rows that can be skipped, and the window filled last.
+ *
+ * A window is made of segments (the rows of it in one page).  Its representation is that of its
+ * segments while they agree: ids of the dictionary, flat values, strings of one base pointer.
+ * Segments that do not agree turn fixed-width windows into flat values and strings into VIEW. */
+typedef struct ax_pq_col
+{
+    ax_pq_scan *scan;         /* borrowed; NULL: not in use (constants) */
+    const ax_pq_conv *conv;
+    ax_pq_chunk meta;
+    uint64_t off, len;        /* byte range of the chunk in the file */
+    ax_buf *chunk;            /* owned; NULL: not fetched yet */
+    ax_cur cur;               /* next page header in chunk */
+    uint32_t pos;             /* row of the row group at which the reader stands */
+    int64_t slots_left;       /* not yet claimed by a page */
+    int64_t page_no;          /* ordinal of the current data page, -1 before the first */
+    ax_codec codec;
+
+    ax_pq_page page;          /* current data page */
+    uint32_t page_left;       /* rows of it not consumed */
+    bool opened;              /* its body is decompressed and the readers below are set */
+    ax_buf *body;             /* owned reference: what v and base point into */
+    ax_buf *spare;            /* owned; a page buffer to use again */
+    ax_buf *turned;           /* owned; BIT_PACKED levels in the order of the hybrid */
+    ax_pq_rle def;
+    int32_t enc;              /* encoding of values; RLE_DICTIONARY stands for both dictionaries */
+    const uint8_t *base;      /* offsets of strings count from here */
+    const uint8_t *v, *vend;  /* PLAIN and others: bytes not consumed */
+    uint32_t bit;             /* PLAIN booleans: next bit of *v */
+    uint64_t split_idx, split_stride; /* BYTE_STREAM_SPLIT: next value, bytes a stream */
+    ax_pq_rle ids;            /* dictionary ids, RLE booleans */
+    ax_pq_delta delta;        /* DELTA_BINARY_PACKED */
+    ax_buf *lens, *prefixes;  /* owned; u32 lengths of the page's strings */
+    uint32_t len_idx, len_n;
+    ax_buf *last;             /* owned; DELTA_BYTE_ARRAY: the previous value */
+    uint32_t last_len;
+    bool keeps_last;          /* old writers go on across pages */
+    ax_buf *wbuf;             /* owned; bytes of strings that stand nowhere contiguously */
+
+    ax_dict *dict;            /* owned through its arena; NULL: no dictionary page seen */
+
+    uint8_t rep;              /* ax_pq_rep of the window */
+    uint32_t nnull;           /* nulls so far; > 0: `null` is set for all rows so far */
+    const uint8_t *win_base;  /* STR */
+    bool ascii;               /* every string so far */
+    bool runs_ok;             /* all rows so far are `nruns` runs of ids */
+    uint32_t nruns;
+    uint8_t *null;            /* [2048] */
+    uint32_t *id;             /* [2048] */
+    uint32_t *soff, *slen;    /* [2048] */
+    const uint8_t **sptr;     /* [2048] */
+    uint8_t *val;             /* [2048] values */
+    uint8_t *phys;            /* [2048 * 8] scratch: physical values of a segment */
+    uint16_t run_end[PQ_MAX_RUNS];
+    uint32_t *run_id;         /* [PQ_MAX_RUNS] */
+    ax_vec run_vec;
+} ax_pq_col;
+
+/* Prepare column `conv` of the split; checks its chunk against the file. */
+ax_status ax_pq_col_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq_conv *conv)
+    AX_MUST_USE;
+void ax_pq_col_free(ax_pq_col *c);
+
+/* Take the fetched bytes [off, off + len); ownership moves. */
+void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk);
+
+/* Rows [row, row + n) of the row group as a vector; row is not below what was read before.  Buffers
+ * of the previous vector are used again.  b pins what strings point into. */
+ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_batch *b,
+                         ax_vec *out) AX_MUST_USE;
+
+/* Room for n bytes in c->wbuf. */
+ax_status ax_pq_window_buffer(ax_task *t, ax_pq_col *c, size_t n) AX_MUST_USE;
+
+/* Decoders.  Each delivers the next n non-null values of the current page.
+ * fixed: *out points at n physical values of conv->src_width bytes, in the page or in c->phys.
+ * str: off[n], len[n]; offsets count from c->base, or from c->wbuf->data for the ones that rebuild
+ * strings (split_str, and delta_str of DELTA_BYTE_ARRAY). */
+ax_status ax_pq_plain_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
+ax_status ax_pq_plain_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len)
+    AX_MUST_USE;
+ax_status ax_pq_rle_bool(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
+ax_status ax_pq_split_open(ax_task *t, ax_pq_col *c) AX_MUST_USE;
+ax_status ax_pq_split_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
+ax_status ax_pq_split_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len)
+    AX_MUST_USE;
+ax_status ax_pq_delta_open(ax_task *t, ax_pq_col *c) AX_MUST_USE;
+ax_status ax_pq_delta_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
+ax_status ax_pq_delta_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len)
+    AX_MUST_USE;
+
+/* Start a stream at p; widths of deltas above max_width are refused. */
+bool ax_pq_delta_init(ax_pq_delta *d, const uint8_t *p, const uint8_t *end, uint8_t max_width);
+/* n values, wrapping in 64 bits; false: corrupt or too few. */
+bool ax_pq_delta_read(ax_pq_delta *d, uint64_t *out, uint32_t n);
+
+/* Decode the dictionary page p: its values are converted once. */
+ax_status ax_pq_dict_load(ax_task *t, ax_pq_col *c, const ax_pq_page *p) AX_MUST_USE;
+
+/* Ids of n values of a dictionary page into id; keeps account of runs in c. */
+ax_status ax_pq_dict_ids(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t at, uint32_t *id)
+    AX_MUST_USE;
+
+/* The values part of a page, decompressed: *v up to *vend inside *hold (a reference for the
+ * caller), with 64 readable bytes behind. */
+ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf **hold,
+                          const uint8_t **v, const uint8_t **vend) AX_MUST_USE;
+
+extern const ax_format ax_format_parquet;
+
+/* ---- scans ------------------------------------------------------------------------------------------------------ */
+
+enum { OP_OPEN, OP_SCAN, OP_PRUNE };
+
+/* All operations begin with this. */
+typedef struct ax_pq_op { uint8_t kind; } ax_pq_op; /* OP_* */
+
+struct ax_pq_scan
+{
+    ax_pq_op op;
+    uint8_t state;
+    bool active;              /* the window (row, n) is not finished */
+    bool raised;              /* a row raised: `raise` is returned when its batch is done with */
+    const ax_pq_file *f;
+    const ax_pq_bind *bind;
+    ax_scan_req req;
+    ax_arena *arena;          /* borrowed from begin */
+    ax_cdc *cdc;
+    const ax_pq_group *group;
+    ax_pq_col *col;           /* [ncolumns]; scan == NULL: constant or virtual */
+    bool *done;               /* [ncolumns] decoded for this window */
+    bool *by_filter;          /* [ncolumns] read by a filter step */
+    ax_io_req *io;            /* [nio] requests under way, of columns io_col */
+    uint32_t *io_col;
+    uint32_t nio;
+    ax_rowrange range;        /* the current range of rows wanted */
+    uint32_t range_no, nranges; /* the next one, and how many there are */
+    uint32_t row, n;          /* the window */
+    uint32_t step, nsteps;    /* filter step to run next, as an index into order */
+    uint32_t *order;          /* [nsteps] */
+    ax_batch batch;
+    uint16_t *sel;            /* [2048] selection up to a row that raised */
+    ax_error raise;
+};
+
+ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_fmt_op **out)
+    AX_MUST_USE;
+ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev) AX_MUST_USE;
+void ax_pq_scan_end(ax_pq_scan *s);
+
+/* ---- statistics ---------------------------------------------------------------------------------------------------- */
+
+/* Bounds of a declared column in a split, as far as they may be believed. */
+bool ax_pq_bounds(const ax_fmt_bind *b, uint32_t split, uint32_t col, ax_bounds *out);
+
+#endif

@@ -1,0 +1,429 @@
+/* A scan of one row group as a step machine.
+ *
+ *   START --> ask for the chunks the filter needs (or all of them) --> WAIT
+ *   WAIT  --> bytes are there --> RUN
+ *   RUN   --> per window of up to 2048 rows: filter step by step; no row left: next window;
+ *             else the other columns (asking for their chunks the first time: WAIT), then BATCH
+ *   RUN   --> no window left --> DONE
+ *
+ * Columns that are not read for a window are not touched: their readers catch up by count when a
+ * later window wants them, and pages that lie wholly between are never decompressed.
+ *
+ * Windows do not end at page boundaries.  A window of strings that spans pages becomes a VIEW
+ * vector, which pins them all.
+ *
+ * A row that raises an error in the filter ends the scan: the rows before it are delivered with
+ * the error as the batch's poison, and the step after returns it. */
+#include "parquet_int.h"
+
+#include <time.h>
+
+enum { STATE_START, STATE_WAIT, STATE_RUN, STATE_DONE };
+
+/* Rest columns of at most this many bytes are asked for together with the filter's. */
+enum { REST_BYTES = 256 << 10 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+
+    (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t) ts.tv_sec * 1000000000u + (uint64_t) ts.tv_nsec;
+}
+
+/* ---- beginning ---------------------------------------------------------------------------------------- */
+
+static ax_status note(ax_task *t, const ax_pq_scan *s, const ax_pq_col *c, ax_status st)
+{
+    if (c != NULL && c->conv != NULL)
+    {
+        ax_note_column(t, c->conv->leaf->path);
+        if (c->page.off > 0)
+            ax_note_page(t, c->page_no < 0 ? 0 : c->page_no, c->page.off);
+    }
+    ax_note_unit(t, "row group", s->req.split);
+    ax_note_file(t, ax_io_file_name(s->f->base.io));
+    return st;
+}
+
+static ax_status init_columns(ax_task *t, ax_pq_scan *s)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->req.ncolumns; i++)
+    {
+        uint32_t ord = s->req.columns[i];
+        const ax_pq_conv *conv = &s->bind->conv[ord];
+        ax_status st;
+
+        if (s->bind->base.constant[ord] || conv->leaf == NULL)
+            continue;
+        st = ax_pq_col_init(t, s, &s->col[i], conv);
+        if (st != AX_OK)
+            return note(t, s, &s->col[i], st);
+    }
+    return AX_OK;
+}
+
+/* Which columns do filter steps read? */
+static void mark_filter(ax_pq_scan *s)
+{
+    const ax_filter *f;
+    uint32_t step, n, i;
+
+    if (s->req.filter == NULL)
+        return;
+    f = ax_filter_lane_filter(s->req.filter);
+    s->nsteps = ax_filter_steps(f);
+    for (step = 0; step < s->nsteps; step++)
+    {
+        const uint32_t *cols = ax_filter_step_columns(f, step, &n);
+
+        for (i = 0; i < n; i++)
+            s->by_filter[cols[i]] = true;
+    }
+}
+
+static ax_status allocate(ax_task *t, ax_arena *a, ax_pq_scan *s)
+{
+    uint32_t n = s->req.ncolumns;
+
+    AX_NEW(t, s->col, (ax_pq_col *) ax_arena_alloc0(a, n * sizeof *s->col + 1));
+    AX_NEW(t, s->done, (bool *) ax_arena_alloc0(a, n + 1));
+    AX_NEW(t, s->by_filter, (bool *) ax_arena_alloc0(a, n + 1));
+    AX_NEW(t, s->io, (ax_io_req *) ax_arena_alloc0(a, n * sizeof *s->io + 1));
+    AX_NEW(t, s->io_col, (uint32_t *) ax_arena_alloc0(a, n * sizeof *s->io_col + 1));
+    AX_NEW(t, s->batch.col, (ax_vec *) ax_arena_alloc0(a, n * sizeof(ax_vec) + 1));
+    AX_NEW(t, s->sel, (uint16_t *) ax_arena_values(a, AX_BATCH_ROWS * sizeof *s->sel));
+    AX_TRY(ax_cdc_create(t, a, &s->cdc));
+    mark_filter(s);
+    AX_NEW(t, s->order, (uint32_t *) ax_arena_alloc0(a, s->nsteps * sizeof *s->order + 1));
+    return AX_OK;
+}
+
+ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_fmt_op **out)
+{
+    const ax_pq_file *f = (const ax_pq_file *) req->bind->file;
+    ax_pq_scan *s;
+    ax_status st;
+
+    AX_NEW(t, s, (ax_pq_scan *) ax_arena_alloc0(a, sizeof *s));
+    s->op.kind = OP_SCAN;
+    s->f = f;
+    s->bind = (const ax_pq_bind *) req->bind;
+    s->req = *req;
+    s->arena = a;
+    AX_ASSERT(req->split < f->base.nsplits);
+    s->group = &f->group[req->split];
+    s->nranges = req->rows != NULL ? req->rows->n : 1;
+    if (s->group->nrows > UINT32_MAX)
+        return note(t, s, NULL, ax_fail(t, AX_EUNSUPPORTED, "row group has %lld rows",
+                                        (long long) s->group->nrows));
+    st = allocate(t, a, s);
+    if (st == AX_OK)
+        st = init_columns(t, s);
+    if (st != AX_OK)
+        return note(t, s, NULL, st);
+    s->batch.ncols = req->ncolumns;
+    s->batch.split = req->split_id;
+    AX_NEW(t, s->batch.arena, ax_arena_create(req->budget, 0));
+    *out = (ax_fmt_op *) s;
+    return AX_OK;
+}
+
+void ax_pq_scan_end(ax_pq_scan *s)
+{
+    uint32_t i;
+
+    ax_arena_destroy(s->batch.arena);
+    s->batch.arena = NULL;
+    for (i = 0; i < s->nio; i++)
+    {
+        ax_buf_unref(s->io[i].buf);
+        s->io[i].buf = NULL;
+    }
+    for (i = 0; i < s->req.ncolumns; i++)
+        ax_pq_col_free(&s->col[i]);
+    s->state = STATE_DONE;
+}
+
+/* ---- bytes --------------------------------------------------------------------------------------------- */
+
+static bool wants_bytes(const ax_pq_scan *s, uint32_t i)
+{
+    const ax_pq_col *c = &s->col[i];
+
+    return c->scan != NULL && c->chunk == NULL && c->len > 0 && c->conv->kind != CONV_NULL;
+}
+
+/* Ask for the chunks of the filter's columns, or of all that are still missing. */
+static bool ask(ax_pq_scan *s, bool all, ax_fmt_event *ev)
+{
+    uint32_t i;
+
+    s->nio = 0;
+    for (i = 0; i < s->req.ncolumns; i++)
+    {
+        if (!wants_bytes(s, i) || !(all || s->by_filter[i]))
+            continue;
+        s->io[s->nio] = (ax_io_req){.kind = AX_IO_READ, .file = s->f->base.io,
+                                    .off = s->col[i].off, .len = s->col[i].len};
+        s->io_col[s->nio++] = i;
+    }
+    if (s->nio == 0)
+        return false;
+    ev->step = AX_STEP_NEED;
+    ev->need = (ax_io_need){s->io, s->nio};
+    s->state = STATE_WAIT;
+    return true;
+}
+
+/* Take what was delivered. */
+static ax_status take(ax_task *t, ax_pq_scan *s)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->nio; i++)
+    {
+        ax_io_req *r = &s->io[i];
+
+        AX_CHECK(t, r->done && r->buf != NULL, AX_EIO, "requested bytes were not delivered");
+        ax_pq_col_data(&s->col[s->io_col[i]], r->buf);
+        r->buf = NULL;
+    }
+    s->nio = 0;
+    return AX_OK;
+}
+
+/* Is it worth asking for the filter's columns alone? */
+static bool filter_first(const ax_pq_scan *s)
+{
+    uint64_t rest = 0, filter = 0;
+    uint32_t i;
+
+    if (s->nsteps == 0 || (s->req.allow & AX_ALLOW_PREWHERE) == 0)
+        return false;
+    for (i = 0; i < s->req.ncolumns; i++)
+        if (wants_bytes(s, i))
+            *(s->by_filter[i] ? &filter : &rest) += s->col[i].len;
+    return rest > REST_BYTES;
+}
+
+/* ---- windows --------------------------------------------------------------------------------------------- */
+
+/* The next window of the rows wanted; false: there is none. */
+static bool next_window(ax_pq_scan *s)
+{
+    uint32_t i;
+
+    s->row += s->n;
+    s->n = 0;
+    for (;;)
+    {
+        uint32_t end = s->range.end, rows = (uint32_t) s->group->nrows;
+
+        end = end < rows ? end : rows;
+        if (s->row < end)
+        {
+            s->n = end - s->row < AX_BATCH_ROWS ? end - s->row : AX_BATCH_ROWS;
+            break;
+        }
+        if (s->range_no == s->nranges)
+            return false;
+        s->range = s->req.rows != NULL ? s->req.rows->range[s->range_no]
+                                       : (ax_rowrange){0, rows};
+        s->range_no++;
+        s->row = s->range.begin > s->row ? s->range.begin : s->row;
+    }
+    ax_arena_reset(s->batch.arena);
+    s->batch.nrows = s->batch.nsel = s->n;
+    s->batch.sel = NULL;
+    s->batch.row0 = s->row;
+    s->batch.poison = NULL;
+    s->step = 0;
+    for (i = 0; i < s->req.ncolumns; i++)
+        s->done[i] = false;
+    memset(s->batch.col, 0, s->req.ncolumns * sizeof(ax_vec));
+    if (s->nsteps > 0)
+        memcpy(s->order, ax_filter_lane_order(s->req.filter), s->nsteps * sizeof *s->order);
+    s->req.stats->rows_read += s->n;
+    return true;
+}
+
+static ax_status virtual_column(ax_task *t, ax_pq_scan *s, uint32_t ord, ax_vec *out)
+{
+    const ax_colspec *col = &s->bind->base.col[ord];
+    ax_value v = {.type = col->type};
+
+    if (s->bind->base.constant[ord])
+        return ax_vec_const(t, s->batch.arena, &s->bind->base.value[ord], s->n, out);
+    if (col->virt == AX_VIRT_ROW_GROUP)
+    {
+        v.u.i = s->req.split;
+        return ax_vec_const(t, s->batch.arena, &v, s->n, out);
+    }
+    memset(out, 0, sizeof *out);
+    out->kind = AX_VK_SEQ;
+    out->type = ax_type_make(AX_T_INT8);
+    out->n = s->n;
+    out->u.seq.start = s->group->row0 + s->row;
+    out->u.seq.step = 1;
+    return AX_OK;
+}
+
+/* Decode column i for the current window. */
+static ax_status decode(ax_task *t, ax_pq_scan *s, uint32_t i)
+{
+    ax_status st;
+
+    if (s->done[i])
+        return AX_OK;
+    if (s->col[i].scan == NULL)
+        st = virtual_column(t, s, s->req.columns[i], &s->batch.col[i]);
+    else
+        st = ax_pq_col_read(t, &s->col[i], s->row, s->n, &s->batch, &s->batch.col[i]);
+    if (st != AX_OK)
+        return note(t, s, &s->col[i], st);
+    s->done[i] = true;
+    return AX_OK;
+}
+
+/* A row raised: keep the rows before it, and the error for whoever gets so far. */
+static void cut_at(ax_task *t, ax_pq_scan *s, uint32_t fail_row)
+{
+    ax_batch *b = &s->batch;
+    uint32_t n = 0, i;
+
+    s->raise = t->err;
+    s->raised = true;
+    ax_error_clear(&t->err);
+    for (i = 0; i < b->nsel; i++)
+    {
+        uint32_t row = b->sel != NULL ? b->sel[i] : i;
+
+        if (row < fail_row)
+            s->sel[n++] = (uint16_t) row;
+    }
+    b->sel = s->sel;
+    b->nsel = n;
+    b->poison = &s->raise;
+}
+
+/* Run the filter on the window.  *wait: the host has to answer first. */
+static ax_status filter(ax_task *t, ax_pq_scan *s, const ax_host_need **wait)
+{
+    const ax_filter *f;
+
+    *wait = NULL;
+    if (s->nsteps == 0)
+        return AX_OK;
+    f = ax_filter_lane_filter(s->req.filter);
+    while (s->step < s->nsteps && s->batch.nsel > 0)
+    {
+        ax_eval_result r = {.fail_row = UINT32_MAX};
+        uint32_t step = s->order[s->step], n, i;
+        const uint32_t *cols = ax_filter_step_columns(f, step, &n);
+        uint64_t t0 = now_ns(), t1;
+        ax_status st;
+
+        for (i = 0; i < n; i++)
+            AX_TRY(decode(t, s, cols[i]));
+        t1 = now_ns();
+        st = ax_filter_step(t, s->req.filter, step, &s->batch, &r);
+        s->req.stats->decode_ns += t1 - t0;
+        s->req.stats->filter_ns += now_ns() - t1;
+        if (st != AX_OK && r.fail_row != UINT32_MAX)
+        {
+            /* The same step again, on the rows before. */
+            cut_at(t, s, r.fail_row);
+            continue;
+        }
+        AX_TRY(st);
+        if (r.need != NULL)
+        {
+            *wait = r.need;
+            return AX_OK;
+        }
+        s->step++;
+    }
+    return AX_OK;
+}
+
+/* All columns that are not there yet. */
+static ax_status decode_rest(ax_task *t, ax_pq_scan *s)
+{
+    uint64_t t0 = now_ns();
+    uint32_t i;
+
+    for (i = 0; i < s->req.ncolumns; i++)
+        AX_TRY(decode(t, s, i));
+    s->req.stats->decode_ns += now_ns() - t0;
+    if (s->req.filter != NULL && (s->req.allow & AX_ALLOW_LIVE) != 0 && s->batch.nsel > 0)
+        AX_TRY(ax_filter_live(t, s->req.filter, &s->batch));
+    return AX_OK;
+}
+
+static ax_status run(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
+{
+    for (;;)
+    {
+        const ax_host_need *wait;
+
+        AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
+        if (!s->active)
+        {
+            if (s->raised || !next_window(s))
+                break;
+            s->active = true;
+        }
+        AX_TRY(filter(t, s, &wait));
+        if (wait != NULL)
+        {
+            ev->step = AX_STEP_NEED;
+            ev->host = wait;
+            return AX_OK;
+        }
+        if (s->batch.nsel > 0 && ask(s, true, ev))
+            return AX_OK;
+        if (s->batch.nsel > 0)
+            AX_TRY(decode_rest(t, s));
+        s->active = false;
+        s->req.stats->rows_after_filter += s->batch.nsel;
+        if (s->batch.nsel == 0 && s->batch.poison == NULL)
+            continue;
+        if (s->batch.nsel == s->batch.nrows)
+            s->batch.sel = NULL;
+        ev->step = AX_STEP_BATCH;
+        ev->batch = &s->batch;
+        return AX_OK;
+    }
+    if (s->raised)
+    {
+        t->err = s->raise;
+        return s->raise.code;
+    }
+    s->state = STATE_DONE;
+    ev->step = AX_STEP_DONE;
+    return AX_OK;
+}
+
+ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
+{
+    if (s->state == STATE_DONE)
+    {
+        ev->step = AX_STEP_DONE;
+        return AX_OK;
+    }
+    if (s->state == STATE_START)
+    {
+        s->state = STATE_RUN;
+        if (s->group->nrows > 0 && ask(s, !filter_first(s), ev))
+            return AX_OK;
+    }
+    if (s->state == STATE_WAIT)
+    {
+        AX_TRY(take(t, s));
+        s->state = STATE_RUN;
+    }
+    return run(t, s, ev);
+}
