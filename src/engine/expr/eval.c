@@ -691,6 +691,7 @@ ax_status ax_eval_run(ax_task *t, ax_eval *e, ax_batch *in, ax_vec *out, ax_eval
     const ax_error *err = NULL;
 
     *r = (ax_eval_result){0};
+    AX_CHECK(t, in->nrows <= AX_BATCH_ROWS, AX_EPLAN, "batch of %u rows", in->nrows);
     for (;;)
     {
         s = ax_eval_attempt(t, e, in->col, n, in->sel, nsel, p->root, p->nroots);

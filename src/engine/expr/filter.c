@@ -22,7 +22,7 @@ static void filter_end(void *arg)
 {
     ax_filter *f = (ax_filter *) arg;
 
-    pthread_mutex_destroy(&f->lock);
+    pthread_mutex_destroy(f->lock);
     ax_arena_destroy(f->live_arena);
 }
 
@@ -72,8 +72,10 @@ ax_status ax_filter_create(ax_task *t, ax_arena *a, ax_expr *const *conjuncts, u
         AX_TRY(add_steps(t, a, f, conjuncts[i], params));
     while (f->n_free < f->n && !f->step[f->n_free]->node[f->step[f->n_free]->root[0]].can_raise)
         f->n_free++;
+    AX_NEW(t, f->live, ax_arena_alloc0(a, sizeof(*f->live) * AX_FILTER_SLOTS));
+    AX_NEW(t, f->lock, ax_arena_alloc0(a, sizeof(*f->lock)));
     AX_NEW(t, f->live_arena, ax_arena_create(ax_arena_budget(a), 4096));
-    pthread_mutex_init(&f->lock, NULL);
+    pthread_mutex_init(f->lock, NULL);
     if (!ax_arena_on_reset(a, filter_end, f))
     {
         filter_end(f);
@@ -95,30 +97,46 @@ uint32_t ax_filter_version(const ax_filter *f)
     return atomic_load_explicit(&f->version, memory_order_acquire);
 }
 
+/* Store a bound; called under the lock. */
+static ax_status live_store(ax_task *t, ax_filter *f, ax_live *l, const ax_value *bound)
+{
+    uint32_t len = ax_type_is_str(bound->type) ? bound->u.s.len : 0;
+
+    if (len > l->cap)
+    {
+        AX_NEW(t, l->buf, ax_arena_values(f->live_arena, 2 * (size_t) len));
+        l->cap = 2 * len;
+    }
+    l->bound = *bound;
+    if (ax_type_is_str(bound->type))
+    {
+        if (len > 0)
+            memcpy(l->buf, bound->u.s.p, len);
+        l->bound.u.s.p = len > 0 ? l->buf : (const uint8_t *) l;
+    }
+    return AX_OK;
+}
+
 ax_status ax_filter_tighten(ax_task *t, ax_filter *f, uint32_t slot, uint32_t col, ax_fn op,
                             const ax_value *bound, bool nulls_pass)
 {
-    ax_live *l;
-    ax_status s = AX_OK;
+    ax_live *l = &f->live[slot];
+    ax_status s;
 
-    AX_CHECK(t, slot < AX_LIVE_SLOTS && op >= AX_FN_EQ && op <= AX_FN_GE && op != AX_FN_NE
+    AX_CHECK(t, slot < AX_FILTER_SLOTS && op >= AX_FN_EQ && op <= AX_FN_GE && op != AX_FN_NE
                     && !bound->null,
              AX_EPLAN, "invalid live bound");
-    pthread_mutex_lock(&f->lock);
-    l = (ax_live *) ax_arena_alloc0(f->live_arena, sizeof(*l));
-    if (l == NULL)
-        s = ax_fail_nomem(t, sizeof(*l));
-    else
-        s = ax_value_copy(t, f->live_arena, bound, &l->bound);
+    pthread_mutex_lock(f->lock);
+    s = live_store(t, f, l, bound);
     if (s == AX_OK)
     {
         l->col = col;
         l->op = op;
         l->nulls_pass = nulls_pass;
-        atomic_store_explicit(&f->live[slot], l, memory_order_release);
+        atomic_fetch_add_explicit(&l->version, 1, memory_order_release);
         atomic_fetch_add_explicit(&f->version, 1, memory_order_release);
     }
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(f->lock);
     return s;
 }
 
@@ -136,14 +154,15 @@ ax_match ax_filter_match(const ax_filter *f, const ax_stats_src *src)
             return AX_MATCH_NONE;
         all &= s == AX_MAY_TRUE;
     }
-    for (uint32_t i = 0; i < AX_LIVE_SLOTS; i++)
+    if (ax_filter_version(f) == 0)
+        return all ? AX_MATCH_ALL : AX_MATCH_SOME;
+    for (uint32_t i = 0; i < AX_FILTER_SLOTS; i++)
     {
-        const ax_live *l = atomic_load_explicit(&f->live[i], memory_order_acquire);
         uint32_t s;
 
-        if (l == NULL)
+        if (atomic_load_explicit(&f->live[i].version, memory_order_acquire) == 0)
             continue;
-        s = ax_match_live(l, src);
+        s = ax_match_live(f, i, src);
         if (!(s & AX_MAY_TRUE))
             return AX_MATCH_NONE;
         all &= s == AX_MAY_TRUE;
@@ -161,14 +180,15 @@ typedef struct step_stats
 
 typedef struct lane_live
 {
-    const ax_live *seen;
+    uint32_t seen;       /* version */
     ax_arena *arena;
-    ax_eval *eval;
+    uint32_t col;
+    ax_eval *eval;       /* NULL: the column was not there */
 } lane_live;
 
 struct ax_filter_lane
 {
-    ax_filter *f;
+    const ax_filter *f;
     ax_arena *arena;
     ax_eval **eval;      /* [steps] */
     step_stats *stats;
@@ -176,7 +196,7 @@ struct ax_filter_lane
     uint32_t batches;
     uint16_t *sel;
     uint8_t *mask;
-    lane_live live[AX_LIVE_SLOTS];
+    lane_live live[AX_FILTER_SLOTS];
 };
 
 static uint64_t now_ticks(void)
@@ -216,7 +236,7 @@ static void lane_end(void *arg)
 {
     ax_filter_lane *l = (ax_filter_lane *) arg;
 
-    for (uint32_t i = 0; i < AX_LIVE_SLOTS; i++)
+    for (uint32_t i = 0; i < AX_FILTER_SLOTS; i++)
         ax_arena_destroy(l->live[i].arena);
 }
 
@@ -243,7 +263,7 @@ static void sort_steps(ax_filter_lane *l)
         }
 }
 
-ax_status ax_filter_lane_create(ax_task *t, ax_arena *a, ax_filter *f, ax_filter_lane **out)
+ax_status ax_filter_lane_create(ax_task *t, ax_arena *a, const ax_filter *f, ax_filter_lane **out)
 {
     ax_filter_lane *l;
 
@@ -371,28 +391,46 @@ static ax_status live_compile(ax_task *t, ax_arena *a, ax_type type, const ax_li
     return ax_eval_create(t, a, p, out);
 }
 
+/* Bring this lane's program for a slot up to date. */
+static ax_status live_refresh(ax_task *t, ax_filter_lane *l, uint32_t slot, const ax_batch *b)
+{
+    const ax_live *live = &l->f->live[slot];
+    lane_live *mine = &l->live[slot];
+    ax_status s;
+
+    mine->eval = NULL;
+    if (mine->arena == NULL)
+        AX_NEW(t, mine->arena, ax_arena_create(ax_arena_budget(l->arena), 0));
+    else
+        ax_arena_reset(mine->arena);
+    pthread_mutex_lock(l->f->lock);
+    mine->seen = atomic_load_explicit(&live->version, memory_order_relaxed);
+    mine->col = live->col;
+    s = AX_OK;
+    if (live->col < b->ncols && b->col[live->col].type.id != AX_T_NONE)
+        s = live_compile(t, mine->arena, b->col[live->col].type, live, &mine->eval);
+    pthread_mutex_unlock(l->f->lock);
+    return s;
+}
+
 ax_status ax_filter_live(ax_task *t, ax_filter_lane *l, ax_batch *b)
 {
-    for (uint32_t i = 0; i < AX_LIVE_SLOTS; i++)
+    if (ax_filter_version(l->f) == 0)
+        return AX_OK;
+    for (uint32_t i = 0; i < AX_FILTER_SLOTS && b->nsel > 0; i++)
     {
-        const ax_live *live = atomic_load_explicit(&l->f->live[i], memory_order_acquire);
+        uint32_t version = atomic_load_explicit(&l->f->live[i].version, memory_order_acquire);
         lane_live *mine = &l->live[i];
         ax_eval_result r;
 
-        if (live == NULL || b->nsel == 0 || live->col >= b->ncols
-            || b->col[live->col].type.id == AX_T_NONE)
+        if (version == 0)
             continue;
-        if (mine->seen != live)
-        {
-            mine->seen = NULL;
-            if (mine->arena == NULL)
-                AX_NEW(t, mine->arena, ax_arena_create(ax_arena_budget(l->arena), 0));
-            else
-                ax_arena_reset(mine->arena);
-            AX_TRY(live_compile(t, mine->arena, b->col[live->col].type, live, &mine->eval));
-            mine->seen = live;
-        }
-        AX_TRY(run_and_narrow(t, l, mine->eval, b, &r));
+        if (mine->seen != version || mine->eval == NULL)
+            AX_TRY(live_refresh(t, l, i, b));
+        if (mine->eval != NULL && b->col[mine->col].type.id != AX_T_NONE)
+            AX_TRY(run_and_narrow(t, l, mine->eval, b, &r));
     }
     return AX_OK;
 }
+
+const ax_filter *ax_filter_lane_filter(const ax_filter_lane *l) { return l->f; }

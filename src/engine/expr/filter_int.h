@@ -6,15 +6,18 @@
 
 #include <pthread.h>
 
-#define AX_LIVE_SLOTS 4u
-
-/* A bound added while lanes run.  Immutable once published. */
+/* A bound added while lanes run: guarded by the filter's lock, except version. */
 typedef struct ax_live
 {
     uint32_t col;
     ax_fn op;
-    ax_value bound;
+    ax_value bound;      /* strings are in buf */
     bool nulls_pass;
+    uint8_t *buf;        /* [cap] reused, so that memory does not grow with the number of calls */
+    uint32_t cap;
+    /* 0: no bound yet.  Acquire/release only to see a change soon: the bound itself is read under
+     * the lock. */
+    _Atomic uint32_t version;
 } ax_live;
 
 struct ax_filter
@@ -22,10 +25,9 @@ struct ax_filter
     ax_prog **step;      /* [n] one root each; immutable */
     uint32_t n;
     uint32_t n_free;     /* the first so many cannot raise and may be reordered; immutable */
-    /* acquire/release: the pointer publishes the bound behind it */
-    const ax_live *_Atomic live[AX_LIVE_SLOTS];
+    ax_live *live;       /* [AX_FILTER_SLOTS] */
     _Atomic uint32_t version;
-    pthread_mutex_t lock;
+    pthread_mutex_t *lock;
     ax_arena *live_arena; /* guarded by lock */
 };
 
@@ -33,6 +35,6 @@ struct ax_filter
 enum { AX_MAY_TRUE = 1, AX_MAY_FALSE = 2, AX_MAY_NULL = 4, AX_MAY_RAISE = 8 };
 
 uint32_t ax_match_node(const ax_prog *p, uint32_t i, const ax_stats_src *src);
-uint32_t ax_match_live(const ax_live *l, const ax_stats_src *src);
+uint32_t ax_match_live(const ax_filter *f, uint32_t slot, const ax_stats_src *src);
 
 #endif

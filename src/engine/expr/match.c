@@ -355,14 +355,23 @@ uint32_t ax_match_node(const ax_prog *p, uint32_t i, const ax_stats_src *src)
     }
 }
 
-uint32_t ax_match_live(const ax_live *l, const ax_stats_src *src)
+uint32_t ax_match_live(const ax_filter *f, uint32_t slot, const ax_stats_src *src)
 {
-    range a = range_col(l->col, l->bound.type, src);
-    range b = {.has_min = true, .has_max = true, .may_value = true, .min = l->bound,
-               .max = l->bound};
-    uint32_t s = match_compare(l->op, &a, &b);
+    const ax_live *l = &f->live[slot];
+    range a, b = {.has_min = true, .has_max = true, .may_value = true};
+    ax_type type;
+    uint32_t col, s;
 
+    pthread_mutex_lock(f->lock);
+    type = l->bound.type;
+    col = l->col;
+    pthread_mutex_unlock(f->lock);
+    a = range_col(col, type, src); /* not under the lock: it is somebody else's code */
+    pthread_mutex_lock(f->lock);
+    b.min = b.max = l->bound;
+    s = col == l->col && type.id == l->bound.type.id ? match_compare(l->op, &a, &b) : T | F | N;
     if ((s & N) && l->nulls_pass)
         s = (s & ~(uint32_t) N) | T;
+    pthread_mutex_unlock(f->lock);
     return s;
 }
