@@ -16,10 +16,10 @@
  *
  * Each lane fills a table of its own.  When that holds freeze_rows groups it is frozen: known
  * groups are still updated in place, each other row is appended, as a group's row of its own, to
- * one of 2^pbits partitions.  So a frequent group stays in cache, and a rare one is inserted once, later,
- * by the one thread that builds its partition from the rows of all lanes (ax_ht_build): rows are
- * not copied then either, equal ones are merged into the first.  Rows never move: callers may keep
- * their addresses as long as the lane's memory lives.
+ * one of 2^pbits partitions.  So a frequent group stays in cache, and a rare one is inserted once,
+ * later, by the one thread that builds its partition from the rows of all lanes (ax_ht_build): rows
+ * are not copied then either, equal ones are merged into the first.  Rows never move: callers may
+ * keep their addresses as long as the lane's memory lives.
  *
  * Threads: a lane by one thread at a time; ax_ht is immutable after init but for the shared set of
  * group_limit, which has a lock. */

@@ -1,8 +1,8 @@
 /* Turns the rows of a batch into addresses of their groups, for one lane.
  *
  * Hashes of the whole batch come first, so that the directory can be prefetched when it has
- * outgrown the cache.  A row whose key equals its predecessor's takes that one's group without a look-up;
- * data sorted or clustered by the key makes runs. */
+ * outgrown the cache.  A row whose key equals its predecessor's takes that one's group without a
+ * look-up; data sorted or clustered by the key makes runs. */
 #include "exec/ht_int.h"
 
 #include <string.h>

@@ -7,6 +7,11 @@
 
 /* ---- naive ----------------------------------------------------------------------------------- */
 
+static bool same_value(const ax_value *a, const ax_value *b)
+{
+    return a->null == b->null && (a->null || ax_value_cmp(a, b) == 0);
+}
+
 static const ax_value *const *sort_cols;
 static uint32_t sort_nkeys;
 

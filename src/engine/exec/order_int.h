@@ -1,0 +1,57 @@
+/* Rows kept for ordering.  Private to exec/.
+ *
+ * A kept row is [rowid 8] [null bytes, padded to 8] [one slot a column]; fixed-width values take
+ * their width rounded up to 8, strings {address 8, length 4, 0 4}.  What is sorted are entries: the
+ * row's address and a 64-bit image of its first key that never contradicts the order: a smaller
+ * image sorts first, equal images need a look at the rows unless the image is exact. */
+#ifndef AX_ORDER_INT_H
+#define AX_ORDER_INT_H
+
+#include "exec/breaker.h"
+
+typedef struct ax_order_entry { uint64_t image; uint8_t *row; } ax_order_entry;
+
+typedef struct ax_order_layout
+{
+    const ax_type *type;       /* [ncols] */
+    uint32_t ncols;
+    const ax_order_key *key;   /* [nkeys] */
+    uint32_t nkeys;
+    uint32_t null_off;
+    uint32_t *off;             /* [ncols] slot of each column */
+    uint32_t row_bytes;
+    bool exact;                /* the image tells all about the first key, but for nulls */
+} ax_order_layout;
+
+/* ---- order_key.c ---------------------------------------------------------------------------- */
+
+/* Images of rows sel[0..n) (NULL: 0..n) of the first key's column. */
+ax_status ax_order_images(ax_task *t, ax_arena *scratch, const ax_order_key *key, const ax_vec *v,
+                          const uint16_t *sel, uint32_t n, uint64_t *image) AX_MUST_USE;
+bool ax_order_exact(ax_type type);
+
+int ax_order_rows_cmp(const ax_order_layout *l, const uint8_t *a, const uint8_t *b);
+static inline int ax_order_cmp(const ax_order_layout *l, const ax_order_entry *a,
+                               const ax_order_entry *b)
+{
+    if (a->image != b->image)
+        return a->image < b->image ? -1 : 1;
+    return ax_order_rows_cmp(l, a->row, b->row);
+}
+
+ax_value ax_order_row_value(const ax_order_layout *l, uint32_t col, const uint8_t *row);
+
+/* ---- order_sort.c --------------------------------------------------------------------------- */
+
+/* Sort e[0..n); tmp has room for as many. Fails only when stopped. */
+ax_status ax_order_sort(ax_task *t, const ax_order_layout *l, ax_order_entry *e,
+                        ax_order_entry *tmp, uint64_t n) AX_MUST_USE;
+
+/* Put the k first of e[0..n) in front, in any order, with the last of them at e[k - 1]. */
+ax_status ax_order_select(ax_task *t, const ax_order_layout *l, ax_order_entry *e, uint64_t n,
+                          uint64_t k) AX_MUST_USE;
+
+/* The k-th smallest (from 1) of v[0..n), which are moved. */
+uint64_t ax_order_kth(uint64_t *v, uint32_t n, uint32_t k);
+
+#endif
