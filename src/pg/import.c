@@ -429,9 +429,10 @@ afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 	for (uint32 i = 0; i < nfiles; i++)
 	{
 		const char *path = ax_source_file_path(source, i);
+		const ax_fmt_file *file = ax_source_file(source, i);
 
-		if (im.recursive || shallow(&im, path))
-			add_table(&im, table_name(path, true), path, &ax_source_file(source, i)->schema);
+		if (file && (im.recursive || shallow(&im, path)))
+			add_table(&im, table_name(path, true), path, &file->schema);
 	}
 	return im.commands;
 }

@@ -240,10 +240,14 @@ afdw_get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	fpinfo->desc->output = wanted_columns(rel, fpinfo);
 
 	rel->tuples = (double) ax_source_rows(fpinfo->table->source);
+	if (rel->tuples < 0)		/* a file does not know: a hundred bytes a row */
+		rel->tuples = (double) ax_source_bytes(fpinfo->table->source) / 100;
 	rel->pages = (BlockNumber) Min(ax_source_bytes(fpinfo->table->source) / BLCKSZ, 1000000000);
 	matching = rel->tuples;
 	if (nconj > 0 && afdw_enable_row_group_pruning)
 		matching = (double) ax_source_rows_matching(fpinfo->table->source, conj, (uint32) nconj);
+	if (matching < 0)
+		matching = rel->tuples;
 	sel = clauselist_selectivity(root, rel->baserestrictinfo, rel->relid, JOIN_INNER, NULL);
 	rel->rows = clamp_row_est(Min(rel->tuples * sel, matching));
 	apply_widths(rel, fpinfo->table);
