@@ -44,7 +44,7 @@ static bool null_at(const ax_vec *v, uint32_t i)
     return v->null != NULL && v->null[v->kind == AX_VK_CONST ? 0 : i];
 }
 
-/* ---- constants ---------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static ax_status on_const(ax_task *t, ax_eval *e, uint32_t i, const ax_vec *v, const ax_scope *sc)
 {
@@ -77,7 +77,7 @@ static ax_status on_const(ax_task *t, ax_eval *e, uint32_t i, const ax_vec *v, c
     return AX_OK;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Runs that have a row of the scope. */
 static uint32_t runs_of(const ax_vec *v, const ax_scope *sc, uint16_t *out)
@@ -186,7 +186,7 @@ static ax_status on_runs(ax_task *t, ax_eval *e, uint32_t i, const ax_vec *v, co
     return AX_OK;
 }
 
-/* ---- dictionaries ------------------------------------------------------------------------------------ */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
 /* Values [at, at + n) of a dictionary as a vector. */
 static ax_vec dict_window(const ax_dict *d, uint32_t at, uint32_t n)
@@ -233,7 +233,8 @@ static ax_status make_pred(ax_task *t, ax_eval *e, uint32_t i, ax_dict *d, uint8
 }
 
 /* Rows of a predicate from its table. */
-static ax_status pred_rows(ax_task *t, ax_eval *e, uint32_t i, const ax_vec *v, const uint8_t *table)
+static ax_status pred_rows(ax_task *t, ax_eval *e, uint32_t i, const ax_vec *v,
+                           const uint8_t *table)
 {
     ax_reg *r = &e->reg[i];
     uint8_t *out;
@@ -365,7 +366,7 @@ static ax_status make_proj(ax_task *t, ax_eval *e, uint32_t i, ax_dict *d, ax_ve
     return AX_OK;
 }
 
-/* Rows of a projection: the same ids under the derived dictionary, or values where some are null. */
+/* Rows of a projection: the same ids under the derived dictionary, or values if some are null. */
 static ax_status proj_rows(ax_task *t, ax_eval *e, uint32_t i, const ax_vec *v, const ax_vec *res)
 {
     ax_reg *r = &e->reg[i];

@@ -15,7 +15,7 @@
 
 #define ROOM (AX_BATCH_ROWS + 64) /* rows of a buffer */
 
-/* ---- registers ------------------------------------------------------------------------------------ */
+/* ---- registers ------------------------------------------------------------------------------- */
 
 static ax_status buffers(ax_task *t, ax_eval *e, ax_type type, void **data, uint8_t **null,
                          uint32_t **len)
@@ -112,7 +112,7 @@ ax_status ax_eval_fail_row(ax_eval *e, ax_status code, uint32_t row, const char 
     return code;
 }
 
-/* ---- row-by-row form ------------------------------------------------------------------------------ */
+/* ---- row-by-row form ------------------------------------------------------------------------- */
 
 /* Copy value `from` of src to rows [lo, hi) of the flat buffers. */
 static void spread(ax_reg *r, const ax_vec *src, uint32_t from, uint32_t lo, uint32_t hi)
@@ -133,7 +133,9 @@ static void spread(ax_reg *r, const ax_vec *src, uint32_t from, uint32_t lo, uin
     }
     switch (ax_phys_width(src->type.phys))
     {
-        case 1: memset((uint8_t *) r->fdata + lo, ((const uint8_t *) src->u.data)[from], hi - lo); break;
+        case 1:
+            memset((uint8_t *) r->fdata + lo, ((const uint8_t *) src->u.data)[from], hi - lo);
+            break;
         case 2:
             for (uint32_t i = lo; i < hi; i++)
                 ((uint16_t *) r->fdata)[i] = ((const uint16_t *) src->u.data)[from];
@@ -151,7 +153,8 @@ static void spread(ax_reg *r, const ax_vec *src, uint32_t from, uint32_t lo, uin
             uint32_t w = ax_phys_width(src->type.phys);
 
             for (uint32_t i = lo; i < hi; i++)
-                memcpy((uint8_t *) r->fdata + (size_t) w * i, (const uint8_t *) src->u.data + (size_t) w * from, w);
+                memcpy((uint8_t *) r->fdata + (size_t) w * i,
+                       (const uint8_t *) src->u.data + (size_t) w * from, w);
         }
     }
 }
@@ -246,7 +249,7 @@ ax_status ax_eval_flat(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc, c
     return AX_OK;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static uint32_t first_row(const ax_scope *sc) { return sc->sel ? sc->sel[0] : 0; }
 
@@ -323,7 +326,7 @@ static ax_status eval_call(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *s
     return AX_OK;
 }
 
-/* ---- AND, OR ---------------------------------------------------------------------------------------- */
+/* ---- AND, OR --------------------------------------------------------------------------------- */
 
 /* A boolean argument as bytes; constants are spread. */
 static ax_status bool_bytes(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc,
@@ -438,7 +441,7 @@ static ax_status eval_bool_lazy(ax_task *t, ax_eval *e, uint32_t i, const ax_sco
     return AX_OK;
 }
 
-/* ---- CASE, COALESCE ----------------------------------------------------------------------------------- */
+/* ---- CASE, COALESCE -------------------------------------------------------------------------- */
 
 /* Take rows of argument arg into node i's own buffers. */
 static ax_status take(ax_task *t, ax_eval *e, uint32_t i, uint32_t arg, const ax_scope *sc)
@@ -559,7 +562,7 @@ static ax_status eval_coalesce(ax_task *t, ax_eval *e, uint32_t i, const ax_scop
     return AX_OK;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static ax_status eval_leaf(ax_task *t, ax_eval *e, uint32_t i)
 {
@@ -629,7 +632,7 @@ ax_status ax_eval_node(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
     }
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 ax_status ax_eval_create(ax_task *t, ax_arena *a, const ax_prog *p, ax_eval **out)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- identity ------------------------------------------------------------------------------------ */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 static uint64_t value_fingerprint(const ax_value *v)
 {
@@ -37,8 +37,8 @@ static void seal(ax_expr *e)
     e->id = (uint32_t) (h ^ (h >> 32)) | 1;
 }
 
-static ax_status node_new(ax_task *t, ax_arena *a, ax_xkind kind, ax_type type, ax_expr *const *args,
-                          uint32_t nargs, ax_expr **out)
+static ax_status node_new(ax_task *t, ax_arena *a, ax_xkind kind, ax_type type,
+                          ax_expr *const *args, uint32_t nargs, ax_expr **out)
 {
     ax_expr *e;
 
@@ -55,7 +55,7 @@ static ax_status node_new(ax_task *t, ax_arena *a, ax_xkind kind, ax_type type, 
     return AX_OK;
 }
 
-/* ---- leaves -------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 ax_status ax_expr_col(ax_task *t, ax_arena *a, uint32_t col, ax_type type, ax_expr **out)
 {
@@ -83,7 +83,7 @@ ax_status ax_expr_param(ax_task *t, ax_arena *a, uint32_t param, ax_type type, a
     return AX_OK;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static ax_status call_node(ax_task *t, ax_arena *a, ax_fn fn, ax_type type, ax_expr *const *args,
                            uint32_t nargs, ax_expr **out)
@@ -112,7 +112,7 @@ static ax_status widen(ax_task *t, ax_arena *a, ax_expr *e, ax_type want, ax_fn 
     return call_node(t, a, cast, want, &e, 1, out);
 }
 
-/* Patterns and units are refused here, so that the host keeps what the engine would refuse later. */
+/* Patterns and units are refused here: the host keeps what the engine would refuse later. */
 static ax_status check_constants(ax_task *t, ax_arena *a, ax_fn fn, ax_expr *const *args,
                                  uint32_t nargs)
 {
@@ -151,9 +151,9 @@ ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32
     for (uint32_t i = 0; i < nargs; i++)
         types[i] = args[i]->type;
     why = ax_fn_resolve(fn, types, nargs, &shape);
-    AX_CHECK(t, why == NULL, AX_EUNSUPPORTED, "%s(%s%s%s): %s", info->name, ax_type_name(types[0].id),
-             nargs > 1 ? ", " : "", nargs > 1 ? ax_type_name(types[1].id) : "", why);
-    if (nargs == 1 && fn >= AX_FN_TO_INT2 && fn <= AX_FN_TO_NUMERIC && shape.result.id == types[0].id)
+    AX_CHECK(t, why == NULL, AX_EUNSUPPORTED, "%s(%s%s%s): %s", info->name,
+             ax_type_name(types[0].id), nargs > 1 ? ", " : "", nargs > 1 ? ax_type_name(types[1].id) : "", why);
+    if (fn >= AX_FN_TO_INT2 && fn <= AX_FN_TO_NUMERIC && shape.result.id == types[0].id)
     {
         *out = args[0]; /* conversion to what it is */
         return AX_OK;
@@ -230,8 +230,8 @@ ax_status ax_expr_in(ax_task *t, ax_arena *a, ax_expr *arg, const ax_value *vals
 
 static bool same_type(ax_type a, ax_type b) { return a.id == b.id; }
 
-ax_status ax_expr_case(ax_task *t, ax_arena *a, ax_expr **whens_thens_else, uint32_t n, ax_type type,
-                       ax_expr **out)
+ax_status ax_expr_case(ax_task *t, ax_arena *a, ax_expr **whens_thens_else, uint32_t n,
+                       ax_type type, ax_expr **out)
 {
     AX_CHECK(t, n >= 2, AX_EPLAN, "CASE without a branch");
     for (uint32_t i = 0; i < n; i++)
@@ -259,7 +259,8 @@ ax_status ax_expr_coalesce(ax_task *t, ax_arena *a, ax_expr **args, uint32_t n, 
         AX_CHECK(t, same_type(args[i]->type, args[0]->type), AX_EPLAN,
                  "COALESCE of several types");
     AX_CHECK(t, ax_phys_width(args[0]->type.phys) > 0 || ax_type_is_str(args[0]->type),
-             AX_EUNSUPPORTED, "COALESCE of type %s is not supported", ax_type_name(args[0]->type.id));
+             AX_EUNSUPPORTED, "COALESCE of type %s is not supported",
+             ax_type_name(args[0]->type.id));
     AX_TRY(node_new(t, a, AX_X_COALESCE, args[0]->type, args, n, out));
     seal(*out);
     return AX_OK;

@@ -23,7 +23,7 @@
 #include "func/func.h"
 #include "vector/vector.h"
 
-/* ---- trees ------------------------------------------------------------------------------------ */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 typedef enum ax_xkind
 {
@@ -46,9 +46,9 @@ struct ax_expr
     bool can_raise;   /* this node or one below */
     uint16_t fn;      /* CALL: ax_fn */
     uint32_t nargs;
-    uint32_t id;      /* equal trees over equal columns have equal ids within one compile; ids of
-                       * different compiles differ (one counter of the process): caches in ax_dict
-                       * are keyed by them.  A compile copies what it numbers: trees are shared */
+    uint32_t id;      /* hash of the structure: equal trees have equal ids, others hardly ever.  The
+                       * keys of caches in ax_dict are other numbers, given by each compile to the
+                       * nodes of its program from one counter of the process */
     ax_type type;
     ax_expr **arg;    /* [nargs] */
     union
@@ -88,11 +88,11 @@ ax_status ax_expr_host(ax_task *t, ax_arena *a, uint32_t host, ax_expr **args, u
 /* Print as SQL-like text into out (always terminated); names[i] names column i, NULL: "$i". */
 uint32_t ax_expr_print(const ax_expr *e, const char *const *names, char *out, uint32_t out_len);
 
-/* ---- values known when a query starts ----------------------------------------------------------- */
+/* ---- values known when a query starts -------------------------------------------------------- */
 
 typedef struct ax_params { const ax_value *val; uint32_t n; } ax_params;
 
-/* ---- host-evaluated functions -------------------------------------------------------------------- */
+/* ---- host-evaluated functions ---------------------------------------------------------------- */
 
 /* The memo of one host function in one query: distinct inputs and their results.  Shared by all
  * lanes; guarded by its own lock, taken once per batch.  Bounded: it may forget inputs, but not the
@@ -109,12 +109,12 @@ typedef struct ax_host_need
     uint32_t nrows;
 } ax_host_need;
 
-/* Answer: result[i] for row i of the need, or, where raised[i] is not NULL, the error of that input;
- * it is raised only when a surviving row has this input.  Values and errors are copied. */
+/* Answer: result[i] for row i of the need, or, where raised[i] is not NULL, the error of that
+ * input; it is raised only when a surviving row has this input.  Values and errors are copied. */
 ax_status ax_host_reply(ax_task *t, const ax_host_need *need, const ax_value *result,
                         const ax_error *const *raised) AX_MUST_USE;
 
-/* ---- programs ------------------------------------------------------------------------------------ */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 typedef struct ax_prog ax_prog;
 typedef struct ax_eval ax_eval;
@@ -142,7 +142,7 @@ typedef struct ax_eval_result
 ax_status ax_eval_run(ax_task *t, ax_eval *e, ax_batch *in, ax_vec *out, ax_eval_result *r)
     AX_MUST_USE;
 
-/* ---- statistics: questions and answers -------------------------------------------------------------- */
+/* ---- statistics: questions and answers ------------------------------------------------------- */
 
 typedef enum ax_match { AX_MATCH_NONE, AX_MATCH_SOME, AX_MATCH_ALL } ax_match;
 
@@ -166,7 +166,7 @@ typedef struct ax_stats_src
     ax_match (*has_any)(void *self, uint32_t col, const ax_value *vals, uint32_t n);
 } ax_stats_src;
 
-/* ---- filters ------------------------------------------------------------------------------------------ */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 typedef struct ax_filter ax_filter;
 typedef struct ax_filter_lane ax_filter_lane;
@@ -174,7 +174,7 @@ typedef struct ax_filter_lane ax_filter_lane;
 /* A conjunction, in PostgreSQL's evaluation order.  Steps (conjuncts) that cannot raise may be
  * reordered among themselves in front of the first that can; the order is adapted while running,
  * per lane.  A filter is a live object: bounds may be added while lanes run (ax_filter_tighten),
- * each of which raises its version; lanes see them at their next batch, `match` at its next call. */
+ * each of which raises its version; lanes see them at their next batch, match at its next call. */
 ax_status ax_filter_create(ax_task *t, ax_arena *a, ax_expr *const *conjuncts, uint32_t n,
                            const ax_params *params, ax_filter **out) AX_MUST_USE;
 uint32_t ax_filter_steps(const ax_filter *f);

@@ -3,7 +3,6 @@
 #define AX_EXPR_INT_H
 
 #include "expr/expr.h"
-#include "func/kernel.h"
 
 #define AX_NO_COL UINT32_MAX
 #define AX_MANY_COLS (UINT32_MAX - 1)
@@ -48,7 +47,7 @@ struct ax_prog
 ax_status ax_value_cast(ax_task *t, ax_arena *a, const ax_value *v, ax_type to, ax_fn cast,
                         ax_value *out, bool *ok) AX_MUST_USE;
 
-/* ---- evaluators -------------------------------------------------------------------------------- */
+/* ---- evaluators ------------------------------------------------------------------------------ */
 
 /* Rows under which a value is computed.  id 0: all physical rows; 1: the batch's selection; others
  * are subsets, whose parents are in ax_eval.parent. */

@@ -16,7 +16,7 @@
 #define RESORT_BATCHES 32u
 #define ROOM (AX_BATCH_ROWS + 64)
 
-/* ---- filters ----------------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 static void filter_end(void *arg)
 {
@@ -170,7 +170,7 @@ ax_match ax_filter_match(const ax_filter *f, const ax_stats_src *src)
     return all ? AX_MATCH_ALL : AX_MATCH_SOME;
 }
 
-/* ---- lanes ---------------------------------------------------------------------------------------------- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 typedef struct step_stats
 {
@@ -370,7 +370,7 @@ ax_status ax_filter_step(ax_task *t, ax_filter_lane *l, uint32_t step, ax_batch 
     return AX_OK;
 }
 
-/* ---- live bounds ------------------------------------------------------------------------------------------ */
+/* ---- live bounds ----------------------------------------------------------------------------- */
 
 static ax_status live_compile(ax_task *t, ax_arena *a, ax_type type, const ax_live *live,
                               ax_eval **out)

@@ -55,7 +55,7 @@ ax_status ax_host_memo_create(ax_task *t, ax_arena *a, ax_host_memo **out)
     return AX_OK;
 }
 
-/* ---- keys --------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Bytes of one argument: a null flag, then the value; strings with their length. */
 static uint32_t key_part(const ax_vec *v, uint32_t row, uint8_t *out)
@@ -125,7 +125,7 @@ static entry *memo_find(const ax_host_memo *m, uint64_t h, const uint8_t *key, u
     return x;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Rows of the scope whose input is not known: distinct ones become the need. */
 typedef struct asker
@@ -283,7 +283,7 @@ ax_status ax_eval_host(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
     return AX_OK;
 }
 
-/* ---- answering --------------------------------------------------------------------------------------- */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 static ax_status memo_grow(ax_task *t, ax_host_memo *m)
 {

@@ -18,7 +18,7 @@ typedef struct range
 
 static const range unknown = {.may_value = true, .may_null = true};
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static range range_col(uint32_t col, ax_type type, const ax_stats_src *src)
 {
@@ -93,7 +93,7 @@ static range range_of(const ax_prog *p, uint32_t i, const ax_stats_src *src)
     return r;
 }
 
-/* ---- comparisons ------------------------------------------------------------------------------------- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 static uint32_t base_set(const range *a, const range *b)
 {
@@ -219,7 +219,7 @@ static uint32_t match_in(const ax_prog *p, const ax_node *n, const ax_stats_src 
     return n->negated ? swap_tf(s) : s;
 }
 
-/* ---- LIKE --------------------------------------------------------------------------------------------- */
+/* ---- LIKE ------------------------------------------------------------------------------------ */
 
 /* v against the values that begin with p: <0 before all of them, 0 among them, >0 behind. */
 static int cmp_prefix(const ax_value *v, const uint8_t *p, uint32_t n)
@@ -264,7 +264,7 @@ static uint32_t match_like(const ax_prog *p, const ax_node *n, const ax_stats_sr
     return n->fn == AX_FN_NOT_LIKE ? swap_tf(s) : s;
 }
 
-/* ---- booleans ------------------------------------------------------------------------------------------- */
+/* ---- booleans -------------------------------------------------------------------------------- */
 
 static uint32_t match_value(const range *r)
 {

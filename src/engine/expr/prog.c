@@ -18,7 +18,7 @@ static _Atomic uint32_t node_ids;
 
 static ax_status lower(compiler *c, const ax_expr *e, uint32_t *out);
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static bool same_value(const ax_value *a, const ax_value *b)
 {
@@ -178,7 +178,7 @@ static bool is_bool_const(const compiler *c, uint32_t i, bool value)
     return v != NULL && !v->null && (v->u.i != 0) == value;
 }
 
-/* ---- narrowing -------------------------------------------------------------------------------------- */
+/* ---- narrowing ------------------------------------------------------------------------------- */
 
 static bool fits(int64_t v, uint8_t type_id)
 {
@@ -249,7 +249,7 @@ static ax_status narrow_compare(compiler *c, uint32_t *arg)
     return AX_OK;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static ax_status lower_call(compiler *c, const ax_expr *e, uint32_t *out)
 {
@@ -305,7 +305,7 @@ static ax_status lower_call(compiler *c, const ax_expr *e, uint32_t *out)
     return add(c, &n, out);
 }
 
-/* ---- AND, OR ---------------------------------------------------------------------------------------- */
+/* ---- AND, OR --------------------------------------------------------------------------------- */
 
 static ax_status lower_bool(compiler *c, const ax_expr *e, uint32_t *out)
 {
@@ -345,7 +345,7 @@ static ax_status lower_bool(compiler *c, const ax_expr *e, uint32_t *out)
     return add(c, &n, out);
 }
 
-/* ---- IN --------------------------------------------------------------------------------------------- */
+/* ---- IN -------------------------------------------------------------------------------------- */
 
 /* The list: constants, and parameters converted to the argument's type. */
 static ax_status in_list(compiler *c, const ax_expr *e, ax_type type, ax_value **out, uint32_t *n)
@@ -432,7 +432,7 @@ static ax_status lower_in(compiler *c, const ax_expr *e, uint32_t *out)
     return add(c, &n, out);
 }
 
-/* ---- CASE, COALESCE, host functions ------------------------------------------------------------------- */
+/* ---- CASE, COALESCE, host functions ---------------------------------------------------------- */
 
 static ax_status lower_case(compiler *c, const ax_expr *e, uint32_t *out)
 {
@@ -547,7 +547,7 @@ static ax_status lower(compiler *c, const ax_expr *e, uint32_t *out)
     }
 }
 
-/* ---- programs -------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* Columns of the nodes that the roots reach. */
 static ax_status collect_columns(compiler *c)

@@ -141,7 +141,7 @@ ax_status ax_call_run(const ax_call *c, ax_call_io *io)
     return c->run(c, io);
 }
 
-/* ---- boolean ------------------------------------------------------------------------------------ */
+/* ---- boolean --------------------------------------------------------------------------------- */
 
 static ax_status run_not(const ax_call *c, ax_call_io *io)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- comparisons -------------------------------------------------------------------------------- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 static const uint8_t flipped[AX_KC_CNT] = {[AX_KC_EQ] = AX_KC_EQ, [AX_KC_NE] = AX_KC_NE,
                                            [AX_KC_LT] = AX_KC_GT, [AX_KC_LE] = AX_KC_GE,
@@ -175,7 +175,7 @@ ax_status ax_bind_compare(ax_task *t, ax_call *c)
     return AX_OK;
 }
 
-/* ---- arithmetic ----------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static const char *range_message(uint8_t type_id, uint32_t flags)
 {
@@ -357,7 +357,7 @@ ax_status ax_bind_arith(ax_task *t, ax_call *c)
     return AX_OK;
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------ */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 static const uint8_t cast_table[AX_KT_CNT][AX_KT_CNT] = {
     [AX_KT_I16] = {[AX_KT_I32] = AX_KX_I16_I32 + 1, [AX_KT_I64] = AX_KX_I16_I64 + 1,

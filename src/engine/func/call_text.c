@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- LIKE --------------------------------------------------------------------------------------- */
+/* ---- LIKE ------------------------------------------------------------------------------------ */
 
 /* May the rows be searched as one span of bytes?  They must lie ascending in it without overlap,
  * most of them must be wanted, and the gaps must not be most of it. */
@@ -84,7 +84,7 @@ static ax_status bind_like(ax_task *t, ax_arena *a, ax_call *c)
     return ax_like_compile(t, a, p->u.s.p, p->u.s.len, &c->like);
 }
 
-/* ---- lengths -------------------------------------------------------------------------------------- */
+/* ---- lengths --------------------------------------------------------------------------------- */
 
 static ax_status run_length(const ax_call *c, ax_call_io *io)
 {
@@ -98,7 +98,7 @@ static ax_status run_length(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static inline uint32_t count_chars(const uint8_t *p, uint32_t n)
 {

@@ -1,8 +1,8 @@
 /* Dates and timestamps: sums, conversions, extract and date_trunc.
  *
  * Values count from 2000-01-01 (days, microseconds); the extremes of the integers are -infinity
- * and infinity.  Calendar: proleptic Gregorian, year 0 is 1 BC.  Limits are the server's: 4714-11-24
- * BC up to 5874897 (date) and 294276 (timestamp). */
+ * and infinity.  Calendar: proleptic Gregorian, year 0 is 1 BC.  Limits are the server's: 4714-11-24 BC
+ * up to 5874897 (date) and 294276 (timestamp). */
 #include "func/call_int.h"
 
 #include <string.h>
@@ -90,7 +90,7 @@ static ax_status run_date_to_timestamp(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
-/* ---- calendar --------------------------------------------------------------------------------- */
+/* ---- calendar -------------------------------------------------------------------------------- */
 
 typedef struct civil { int64_t year; int32_t month, day; } civil;
 
@@ -121,7 +121,7 @@ static int64_t days_of(int64_t year, int32_t month, int32_t day)
     return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 730425;
 }
 
-/* ---- units ------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 enum { U_NONE, U_SECOND, U_MINUTE, U_HOUR, U_DAY, U_WEEK, U_MONTH, U_QUARTER, U_YEAR,
        U_DOW, U_ISODOW, U_DOY, U_EPOCH };
@@ -160,7 +160,7 @@ bool ax_trunc_can_raise(const ax_value *unit)
     return u == U_NONE || u > U_DAY; /* the first days of time have no week, month or year before */
 }
 
-/* ---- extract ------------------------------------------------------------------------------------- */
+/* ---- extract --------------------------------------------------------------------------------- */
 
 static ax_num extract_one(uint8_t unit, int64_t ts)
 {
@@ -227,7 +227,7 @@ static ax_status run_extract(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
-/* ---- date_trunc ------------------------------------------------------------------------------------ */
+/* ---- date_trunc ------------------------------------------------------------------------------ */
 
 static int64_t trunc_calendar(uint8_t unit, int64_t ts)
 {

@@ -1,5 +1,5 @@
-/* Function and aggregate identities, from the .def lists.  Kernels behind them are private to
- * func/ and reached through the tables declared in func/kernel.h. */
+/* Function and aggregate identities, from the .def lists.  The second half of this door, kernels
+ * and bound calls, is func/kernel.h, which is included below. */
 #ifndef AX_FUNC_H
 #define AX_FUNC_H
 
@@ -41,5 +41,7 @@ const char *ax_agg_name(ax_agg_id id);
 /* Result type of an aggregate on an argument type (AX_T_NONE for count(*)); .id is AX_T_NONE when
  * the engine has no such aggregate. */
 ax_type ax_agg_result(ax_agg_id id, ax_type arg);
+
+#include "func/kernel.h"
 
 #endif

@@ -12,13 +12,19 @@
 #ifndef AX_KERNEL_H
 #define AX_KERNEL_H
 
-#include "func/func.h"
+#include "func/func.h" /* either half may be included first */
 
 /* Physical types with vector kernels. */
-typedef enum ax_kt { AX_KT_U8, AX_KT_I16, AX_KT_I32, AX_KT_I64, AX_KT_F32, AX_KT_F64, AX_KT_CNT } ax_kt;
+typedef enum ax_kt
+{
+    AX_KT_U8, AX_KT_I16, AX_KT_I32, AX_KT_I64, AX_KT_F32, AX_KT_F64, AX_KT_CNT
+} ax_kt;
 
 /* Comparisons in the order of the functions EQ..GE. */
-typedef enum ax_kcmp { AX_KC_EQ, AX_KC_NE, AX_KC_LT, AX_KC_LE, AX_KC_GT, AX_KC_GE, AX_KC_CNT } ax_kcmp;
+typedef enum ax_kcmp
+{
+    AX_KC_EQ, AX_KC_NE, AX_KC_LT, AX_KC_LE, AX_KC_GT, AX_KC_GE, AX_KC_CNT
+} ax_kcmp;
 
 typedef enum ax_karith { AX_KA_ADD, AX_KA_SUB, AX_KA_MUL, AX_KA_CNT } ax_karith;
 
@@ -103,7 +109,7 @@ typedef struct ax_kernels
 
 const ax_kernels *ax_k_get(void);
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* A function bound to argument types.  Immutable; shared by lanes. */
 typedef struct ax_call ax_call;
@@ -161,7 +167,7 @@ ax_status ax_call_value(ax_task *t, ax_arena *a, const ax_call *c, const ax_valu
 /* Does it cost nothing to run on rows that are not selected?  Then all n rows are defined. */
 bool ax_call_whole(const ax_call *c);
 
-/* ---- patterns of LIKE ----------------------------------------------------------------------------- */
+/* ---- patterns of LIKE ------------------------------------------------------------------------ */
 
 typedef enum ax_like_kind
 {

@@ -260,8 +260,8 @@ static ax_status gather(ax_task *t, ax_arena *a, const ax_vec *v, const rows *r,
     return AX_OK;
 }
 
-ax_status ax_vec_gather(ax_task *t, ax_arena *a, const ax_vec *v, const uint16_t *sel, uint32_t nsel,
-                        bool copy_bytes, ax_vec *out)
+ax_status ax_vec_gather(ax_task *t, ax_arena *a, const ax_vec *v, const uint16_t *sel,
+                        uint32_t nsel, bool copy_bytes, ax_vec *out)
 {
     return gather(t, a, v, &(rows){sel, NULL, sel ? nsel : v->n}, copy_bytes, out);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- types ---------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const struct
 {
@@ -39,7 +39,7 @@ uint32_t ax_phys_width(ax_phys p) { return p < AX_P_CNT ? width_table[p] : 0; }
 
 const char *ax_type_name(ax_type_id id) { return id < AX_T_CNT ? type_table[id].sql : "unknown"; }
 
-/* ---- comparison ------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 static int cmp_i64(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
@@ -163,7 +163,7 @@ int ax_value_cmp(const ax_value *a, const ax_value *b)
     }
 }
 
-/* ---- values in and out of vectors ----------------------------------------------------------------- */
+/* ---- values in and out of vectors ------------------------------------------------------------ */
 
 /* Value of width-typed storage. */
 static void value_load(ax_value *out, ax_phys phys, const void *data, uint32_t i)
@@ -316,7 +316,7 @@ ax_status ax_value_copy(ax_task *t, ax_arena *a, const ax_value *v, ax_value *ou
     return AX_OK;
 }
 
-/* ---- batches ---------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static void unpin(void *buf) { ax_buf_unref((ax_buf *) buf); }
 

@@ -16,9 +16,9 @@
  * Strings.  A FLAT string vector is offset + length into one page: nothing is copied, 8 bytes a
  * row.  It therefore refers to exactly one base pointer.  The first operator that gathers strings
  * of several pages makes a VIEW vector.  Pages live as long as the batch: the batch pins them
- * (ax_batch_pin), operators never own them, and what must outlive the batch is copied.  A batch that
- * goes to another task (output queue, exchange) outlives its scan's dictionaries too: it is gathered
- * with copy_bytes, not handed over.
+ * (ax_batch_pin), operators never own them, and what must outlive the batch is copied.  A batch
+ * that goes to another task (output queue, exchange) outlives its scan's dictionaries too: it is
+ * gathered with copy_bytes, not handed over.
  *
  * Consumers that do not know a kind call ax_vec_flatten (EUNSUPPORTED when that cannot do it), so a
  * new kind breaks nobody.
@@ -28,8 +28,8 @@
  * strings under a null are 0, and a FLAT string column does well to let the offset of a null row be
  * that of the next string: searches run over the whole span of bytes as long as offsets ascend.
  *
- * Nulls.  One byte a row, 1 = null, `null == NULL` when the vector has none.  The value under a null
- * is defined memory but means nothing.  For RUN and DICT vectors nulls are per row in the outer
+ * Nulls.  One byte a row, 1 = null, `null == NULL` when the vector has none.  The value under a
+ * null is defined memory but means nothing.  For RUN and DICT vectors nulls are per row in the outer
  * vector (an id under a null is 0); CONST has null[0].
  *
  * Alignment.  Value arrays are 64-byte aligned, 64 bytes behind their end are readable, 16 before
@@ -48,7 +48,7 @@
 
 #define AX_BATCH_ROWS 2048u
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 typedef enum ax_type_id
 {
@@ -159,7 +159,7 @@ ax_status ax_value_copy(ax_task *t, ax_arena *a, const ax_value *v, ax_value *ou
 /* Write a non-null fixed-width value as element i of an array of its physical type. */
 void ax_value_store(const ax_value *v, void *data, uint32_t i);
 
-/* ---- vectors ------------------------------------------------------------------------------------ */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 typedef enum ax_vkind
 {
@@ -189,7 +189,7 @@ struct ax_vec
         struct { const uint8_t *base; const uint32_t *off, *len; } str; /* FLAT, CONST: strings */
         struct { const uint8_t *const *ptr; const uint32_t *len; } view;
         struct { const uint32_t *id; ax_dict *dict; } dict;           /* id[i] < dict->n */
-        struct { const uint16_t *end; ax_vec *val; uint32_t n; } run; /* run i: [end[i-1], end[i]) */
+        struct { const uint16_t *end; ax_vec *val; uint32_t n; } run; /* [end[i-1], end[i]) */
         struct { int64_t start, step; } seq;                          /* type INT8 */
         struct { const uint32_t *off; ax_vec *child; } list;          /* LIST, MAP: off[n + 1] */
         struct { ax_vec *child; uint32_t n; } st;
@@ -198,10 +198,10 @@ struct ax_vec
 };
 
 /* A dictionary: one per (file, row group, column).  `val` is a FLAT vector without nulls with n
- * values; they need not be distinct.  The caches are filled by the lane that scans the row group and die with it:
- * hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of predicates and of
- * functions of this column alone, keyed by the expression's id (unique over all programs, see
- * ax_expr.id); slot is the group index + 1 of the aggregation whose id is slot_owner. */
+ * values; they need not be distinct.  The caches are filled by the lane that scans the row group and
+ * die with it: hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of predicates and of
+ * functions of this column alone, keyed by the expression's number (unique over all programs,
+ * see ax_expr.id); slot is the group index + 1 of the aggregation whose id is slot_owner. */
 struct ax_dict
 {
     uint32_t n;
@@ -218,7 +218,7 @@ struct ax_dict
 /* The next value for ax_dict.uid; never 0, never twice in a process.  Thread: any. */
 uint64_t ax_dict_uid(void);
 
-/* ---- batches ---------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* Where a row came from; survives compaction and merges, and fetches it again later.  A split has
  * fewer than 2^32 rows (format.h).  A batch has one identity; where rows of several sources meet
@@ -246,8 +246,8 @@ ax_status ax_batch_pin(ax_task *t, ax_batch *b, ax_buf *buf) AX_MUST_USE;
 /* Make `out` a FLAT (fixed width) or VIEW (strings) copy of the selected rows of v: out->n = nsel.
  * sel == NULL: all v->n rows.  Fixed-width values are copied into `a`; string bytes are not copied
  * unless copy_bytes. */
-ax_status ax_vec_gather(ax_task *t, ax_arena *a, const ax_vec *v, const uint16_t *sel, uint32_t nsel,
-                        bool copy_bytes, ax_vec *out) AX_MUST_USE;
+ax_status ax_vec_gather(ax_task *t, ax_arena *a, const ax_vec *v, const uint16_t *sel,
+                        uint32_t nsel, bool copy_bytes, ax_vec *out) AX_MUST_USE;
 
 /* The same for uint32 row numbers in any order, which may repeat (children of lists have more than
  * 65,536 rows; joins and sorts fetch rows out of order). */
