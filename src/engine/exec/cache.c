@@ -121,15 +121,17 @@ static void free_chain(entry *e)
     }
 }
 
-/* Least recently used entries out until at most `keep` bytes stay; chained by `chain`. */
-static entry *shrink(ax_cache *c, size_t keep)
+/* Least recently used entries out until at most `keep` bytes stay; chained by `chain`.  `idle`:
+ * only those that nobody but the cache uses. */
+static entry *shrink(ax_cache *c, size_t keep, bool idle)
 {
     entry *out = NULL;
 
-    while (c->bytes > keep && c->oldest != NULL)
+    for (entry *e = c->oldest, *newer; e != NULL && c->bytes > keep; e = newer)
     {
-        entry *e = c->oldest;
-
+        newer = e->newer;
+        if (idle && atomic_load_explicit(&e->file->refs, memory_order_relaxed) > 1)
+            continue;
         take_out(c, e);
         e->chain = out;
         out = e;
@@ -142,16 +144,19 @@ void ax_cache_trim(ax_cache *c)
     entry *old;
 
     pthread_mutex_lock(&c->lock);
-    old = shrink(c, 0);
+    old = shrink(c, 0, true);
     pthread_mutex_unlock(&c->lock);
     free_chain(old);
 }
 
 void ax_cache_destroy(ax_cache *c)
 {
+    entry *all;
+
     if (c == NULL)
         return;
-    ax_cache_trim(c);
+    all = shrink(c, 0, false);
+    free_chain(all);
     pthread_mutex_destroy(&c->lock);
     ax_obj_free(c);
 }
@@ -220,7 +225,7 @@ void ax_cache_put(ax_cache *c, const char *path, const ax_format *f, const char 
     c->bucket[e->bucket] = e;
     link_newest(c, e);
     c->bytes += e->bytes;
-    out = shrink(c, c->keep_bytes);
+    out = shrink(c, c->keep_bytes, false);
     pthread_mutex_unlock(&c->lock);
     if (old != NULL)
         free_entry(old);
