@@ -104,7 +104,9 @@ order_clauses(PlannerInfo *root, List *clauses)
 }
 
 /*
- * Splits the conditions into those of the engine and those that stay.  A
+ * Splits the conditions into those of the engine and those that stay.
+ * Conditions without columns are among them for the sake of upper relations;
+ * above a plain scan PostgreSQL checks them itself.  A
  * condition that can raise errors stays behind a local one that PostgreSQL
  * would evaluate first, and so does one of a higher security level.
  */
@@ -132,8 +134,6 @@ classify(PlannerInfo *root, RelOptInfo *rel, AfdwRel *fpinfo, ax_expr ***conj, i
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 		ax_expr    *e = NULL;
 
-		if (rinfo->pseudoconstant)
-			continue;			/* a Result node above us */
 		if (!afdw_enabled)
 			t.reason = "analytics_fdw.enabled is off";
 		else
@@ -850,7 +850,8 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 				local = lappend(local, rinfo->clause);
 		}
 		foreach(lc, fpinfo->remote)
-			desc->quals = lappend(desc->quals, lfirst_node(RestrictInfo, lc)->clause);
+			if (!lfirst_node(RestrictInfo, lc)->pseudoconstant)
+				desc->quals = lappend(desc->quals, lfirst_node(RestrictInfo, lc)->clause);
 	}
 	else
 	{

@@ -85,7 +85,8 @@ evaluate_params(ForeignScanState *node, ax_params *params)
 	int			i = 0;
 
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	val = palloc0(sizeof(ax_value) * Max(n, 1));
+	/* values hold 128-bit integers, which need more than palloc's alignment */
+	val = (ax_value *) TYPEALIGN(16, palloc0(sizeof(ax_value) * Max(n, 1) + 16));
 	MemoryContextSwitchTo(old);
 	forboth(lc, scan->param_states, le, scan->desc->params)
 	{

@@ -651,7 +651,10 @@ afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
 	out->agg = (uint8_t) afdw_shippable_aggregate(agg->aggfnoid, agg->inputcollid, &ctx->reason);
 	if (out->agg == AX_AGG_NONE)
 		return false;
-	out->distinct = agg->aggdistinct != NIL;
+	/* DISTINCT changes nothing for min and max; the others wait for the engine. */
+	out->distinct = agg->aggdistinct != NIL && out->agg != AX_AGG_MIN && out->agg != AX_AGG_MAX;
+	if (out->distinct)
+		return refuse(ctx, "the engine has no DISTINCT in aggregates") != NULL;
 	if (agg->args != NIL)
 	{
 		TargetEntry *tle;
