@@ -19,7 +19,7 @@
 #define TS_HI 9223371331199999999ll
 #define DAY_US 86400000000ll
 
-/* ---- finding the field --------------------------------------------------------------------------- */
+/* ---- finding the field ----------------------------------------------------------------------- */
 
 /* The child named so; *n counts candidates. */
 static ax_field *find_name(ax_field *child, uint32_t nchild, const char *name, bool fold,
@@ -100,7 +100,7 @@ static const ax_pq_leaf *leaf_of(const ax_pq_file *f, const ax_field *fld)
     return NULL;
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------ */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 static ax_status no_conversion(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col)
 {
@@ -379,7 +379,7 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col
     return ok ? AX_OK : no_conversion(t, l, col);
 }
 
-/* ---- constants ---------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static ax_status text_value(ax_task *t, ax_arena *a, const char *s, ax_value *v)
 {

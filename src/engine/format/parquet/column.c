@@ -8,7 +8,7 @@
  * Format: apache/parquet-format, README "Nested Encoding", "Data Pages". */
 #include "parquet_int.h"
 
-/* ---- life -------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* Where the chunk's pages begin: the declared offsets have a history. */
 static int64_t chunk_start(const ax_pq_file *f, const ax_pq_chunk *m)
@@ -141,7 +141,7 @@ ax_status ax_pq_window_buffer(ax_task *t, ax_pq_col *c, size_t n)
     return AX_OK;
 }
 
-/* ---- pages ------------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 /* Let go of the current page; keep its buffer for the next when nobody else holds it. */
 static void retire_page(ax_pq_col *c)
@@ -319,7 +319,7 @@ static ax_status open_page(ax_task *t, ax_pq_col *c)
     return open_values(t, c);
 }
 
-/* ---- levels ------------------------------------------------------------------------------------------ */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 /* Definition levels of the next n rows.  null != NULL: written from null[0] on, given that the
  * window had *nnull nulls in `before` rows.  *nvals: rows that have a value. */
@@ -381,7 +381,7 @@ static ax_status take_levels(ax_task *t, ax_pq_col *c, uint32_t n, uint8_t *null
     return AX_OK;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static ax_status fixed_values(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out)
 {
@@ -482,7 +482,7 @@ static ax_status skip_to(ax_task *t, ax_pq_col *c, uint32_t row)
     return AX_OK;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------ */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* Move n values that stand at the front of v to the rows that are not null, from the last on; what
  * lies under nulls becomes zero. */

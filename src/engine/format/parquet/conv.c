@@ -19,7 +19,7 @@ static ax_status out_of_range(ax_task *t, const ax_pq_conv *c)
                    ax_type_name((ax_type_id) c->type.id));
 }
 
-/* ---- integers ------------------------------------------------------------------------------------ */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 __attribute__((always_inline)) static inline int64_t load_int(const uint8_t *p, uint32_t i,
                                                               ax_pq_src src)
@@ -96,7 +96,7 @@ static bool conv_linear(const ax_pq_conv *c, const uint8_t *src, uint32_t n, voi
     }
 }
 
-/* ---- numeric --------------------------------------------------------------------------------------- */
+/* ---- numeric --------------------------------------------------------------------------------- */
 
 static ax_i128 pow10_of(int n)
 {
@@ -171,7 +171,7 @@ static bool load_decimal(const uint8_t *p, uint32_t n, ax_i128 *out)
     return (*out < 0) == (sign != 0);
 }
 
-/* ---- floats, timestamps, others ---------------------------------------------------------------------- */
+/* ---- floats, timestamps, others -------------------------------------------------------------- */
 
 static bool narrow_floats(const uint8_t *src, uint32_t n, float *dst)
 {

@@ -8,7 +8,7 @@
  * Format: apache/parquet-format, src/main/thrift/parquet.thrift. */
 #include "parquet_int.h"
 
-/* ---- column chunks ---------------------------------------------------------------------------- */
+/* ---- column chunks --------------------------------------------------------------------------- */
 
 /* Are all data pages dictionary-encoded, as far as encoding_stats tells?  1 yes, 0 no. */
 static int page_encodings(ax_cur *c, uint8_t type)
@@ -170,7 +170,7 @@ bool ax_pq_chunk_get(const ax_pq_file *f, uint32_t group, uint32_t leaf, ax_pq_c
     return !c.bad;
 }
 
-/* ---- row groups --------------------------------------------------------------------------------- */
+/* ---- row groups ------------------------------------------------------------------------------ */
 
 /* Note where each chunk of the list begins. */
 static ax_status parse_chunks(ax_task *t, ax_pq_file *f, ax_cur *c, uint8_t type, ax_pq_group *g)
@@ -257,7 +257,7 @@ static ax_status parse_groups(ax_task *t, ax_pq_file *f, ax_cur *c, uint8_t type
     return AX_OK;
 }
 
-/* ---- file level ------------------------------------------------------------------------------------ */
+/* ---- file level ------------------------------------------------------------------------------ */
 
 /* column_orders: one union a leaf.  Which member is set is all that matters. */
 static ax_status parse_orders(ax_task *t, ax_pq_file *f, ax_cur *c, uint8_t type)
@@ -367,7 +367,7 @@ ax_status ax_pq_footer_parse(ax_task *t, ax_pq_file *f)
     return parse_file(t, f);
 }
 
-/* ---- created_by ------------------------------------------------------------------------------------- */
+/* ---- created_by ------------------------------------------------------------------------------ */
 
 static bool is_blank(uint8_t ch) { return ch == ' ' || ch == '\t'; }
 

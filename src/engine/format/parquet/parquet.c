@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* ---- opening -------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 enum { OPEN_TAIL, OPEN_FOOTER, OPEN_DONE };
 
@@ -126,7 +126,7 @@ static ax_status open_step(ax_task *t, open_op *o, ax_fmt_event *ev)
     return make_file(t, o, o->req.buf->data, (uint32_t) o->req.buf->len, ev);
 }
 
-/* ---- pruning ----------------------------------------------------------------------------------------- */
+/* ---- pruning --------------------------------------------------------------------------------- */
 
 typedef struct prune_op
 {
@@ -170,7 +170,7 @@ static ax_status prune_step(prune_op *o, ax_fmt_event *ev)
     return AX_OK;
 }
 
-/* ---- the struct --------------------------------------------------------------------------------------- */
+/* ---- the struct ------------------------------------------------------------------------------ */
 
 static ax_status step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
 {

@@ -27,7 +27,7 @@
 #include "codec/codec.h"
 #include "format/format.h"
 
-/* ---- enumerations of the file format ----------------------------------------------------------- */
+/* ---- enumerations of the file format --------------------------------------------------------- */
 
 enum /* Type */
 {
@@ -52,7 +52,7 @@ enum
     PQ_TAIL_BYTES = 64 << 10             /* read at the end of a file before its size is known */
 };
 
-/* ---- thrift --------------------------------------------------------------------------------------- */
+/* ---- thrift ---------------------------------------------------------------------------------- */
 
 enum
 {
@@ -83,7 +83,7 @@ bool ax_pq_th_list(ax_cur *c, uint8_t type, uint8_t *elem, uint32_t *n);
 /* true: the fields of the struct follow.  false: skipped, it was something else. */
 bool ax_pq_th_struct(ax_cur *c, uint8_t type);
 
-/* ---- metadata of a file ----------------------------------------------------------------------------- */
+/* ---- metadata of a file ---------------------------------------------------------------------- */
 
 typedef enum ax_pq_lt
 {
@@ -180,7 +180,7 @@ ax_status ax_pq_writer_parse(ax_task *t, ax_arena *a, const uint8_t *s, uint32_t
 bool ax_pq_writer_before(const ax_pq_writer *w, const char *app, int32_t major, int32_t minor,
                          int32_t patch);
 
-/* ---- binding and conversion ------------------------------------------------------------------------- */
+/* ---- binding and conversion ------------------------------------------------------------------ */
 
 typedef enum ax_pq_src /* how physical values are read */
 {
@@ -257,7 +257,7 @@ uint32_t ax_pq_utf8_len(const uint8_t *p, uint32_t n);
 ax_status ax_pq_text_check(ax_task *t, const uint8_t *base, const uint32_t *off,
                            const uint32_t *len, uint32_t n, int gap, bool *ascii) AX_MUST_USE;
 
-/* ---- pages ------------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 typedef struct ax_pq_page
 {
@@ -281,7 +281,7 @@ ax_status ax_pq_page_header(ax_task *t, ax_cur *c, int64_t file_off, int64_t slo
 /* Compare the checksum, when there is one. */
 ax_status ax_pq_page_check(ax_task *t, const ax_pq_page *p) AX_MUST_USE;
 
-/* ---- run-length / bit-packed hybrid --------------------------------------------------------------------- */
+/* ---- run-length / bit-packed hybrid ---------------------------------------------------------- */
 
 /* A stream of small unsigned numbers.  At most one of run_left and packed_left is not zero. */
 typedef struct ax_pq_rle
@@ -309,7 +309,7 @@ bool ax_pq_rle_skip(ax_pq_rle *r, uint64_t n);
 /* n BIT_PACKED values of a width (most significant bit first) as the payload of a bit-packed run. */
 void ax_pq_bitpacked_turn(const uint8_t *src, uint8_t *dst, uint64_t n, uint8_t width);
 
-/* ---- columns ------------------------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 typedef enum ax_pq_rep { REP_EMPTY, REP_DICT, REP_FLAT, REP_STR, REP_VIEW } ax_pq_rep;
 
@@ -443,7 +443,7 @@ ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf 
 
 extern const ax_format ax_format_parquet;
 
-/* ---- scans ------------------------------------------------------------------------------------------------------ */
+/* ---- scans ----------------------------------------------------------------------------------- */
 
 enum { OP_OPEN, OP_SCAN, OP_PRUNE };
 
@@ -483,7 +483,7 @@ ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
 ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev) AX_MUST_USE;
 void ax_pq_scan_end(ax_pq_scan *s);
 
-/* ---- statistics ---------------------------------------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 /* Bounds of a declared column in a split, as far as they may be believed. */
 bool ax_pq_bounds(const ax_fmt_bind *b, uint32_t split, uint32_t col, ax_bounds *out);

@@ -31,7 +31,7 @@ static uint64_t now_ns(void)
     return (uint64_t) ts.tv_sec * 1000000000u + (uint64_t) ts.tv_nsec;
 }
 
-/* ---- beginning ---------------------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static ax_status note(ax_task *t, const ax_pq_scan *s, const ax_pq_col *c, ax_status st)
 {
@@ -147,7 +147,7 @@ void ax_pq_scan_end(ax_pq_scan *s)
     s->state = STATE_DONE;
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static bool wants_bytes(const ax_pq_scan *s, uint32_t i)
 {
@@ -209,7 +209,7 @@ static bool filter_first(const ax_pq_scan *s)
     return rest > REST_BYTES;
 }
 
-/* ---- windows --------------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* The next window of the rows wanted; false: there is none. */
 static bool next_window(ax_pq_scan *s)

@@ -41,7 +41,7 @@ typedef struct builder
     uint32_t cap;             /* of f->leaf */
 } builder;
 
-/* ---- elements ------------------------------------------------------------------------------------ */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static void parse_decimal(ax_cur *c, ax_pq_logical *lt)
 {
@@ -212,7 +212,7 @@ static void parse_elem(ax_cur *c, elem *e)
         from_converted(e, &e->lt);
 }
 
-/* ---- leaves: which type would we declare? -------------------------------------------------------- */
+/* ---- leaves: which type would we declare? ---------------------------------------------------- */
 
 /* Digits that fit in n bytes of two's complement. */
 static int32_t digits_of(int32_t n)
@@ -428,7 +428,7 @@ static ax_status make_leaf(ax_task *t, builder *b, const elem *e, ax_field *fld,
     return AX_OK;
 }
 
-/* ---- the tree -------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 /* Bytes that are not UTF-8 are shown as U+FFFD. */
 static ax_status show_name(ax_task *t, ax_arena *a, const elem *e, const char **out)
