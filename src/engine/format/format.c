@@ -95,6 +95,7 @@ static ax_status drive(ax_task *t, ax_io *io, const ax_format *fmt, ax_fmt_op *o
     {
         ax_io_ready ready = AX_IO_READY;
 
+        memset(ev, 0, sizeof *ev);
         AX_TRY(fmt->step(t, op, ev));
         switch (ev->step)
         {

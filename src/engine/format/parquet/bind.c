@@ -413,6 +413,7 @@ static ax_status virtual_value(ax_task *t, ax_arena *a, const ax_pq_file *f, con
             return AX_OK;
         case AX_VIRT_ROW_NUMBER:
         case AX_VIRT_ROW_GROUP:
+        case AX_VIRT_ROWID:
             *constant = false;
             return AX_OK;
         default:
@@ -443,7 +444,15 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_pq_file *f, const ax_co
 {
     const ax_pq_leaf *l;
     ax_field *fld;
+    uint32_t k;
 
+    for (k = 0; k < opts->nfixed; k++)
+        if (opts->fixed[k].col == i)
+        {
+            b->base.constant[i] = true;
+            b->base.value[i] = opts->fixed[k].value;
+            return AX_OK;
+        }
     if (col->virt != AX_VIRT_NONE)
         return virtual_value(t, a, f, col, &b->base.value[i], &b->base.constant[i]);
     AX_TRY(find_field(t, f, col, opts, &fld));
@@ -455,7 +464,8 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_pq_file *f, const ax_co
     l = leaf_of(f, fld);
     AX_CHECK(t, l != NULL, AX_EUNSUPPORTED, "column of type %s cannot be read: %s",
              fld->source_type, fld->refusal);
-    AX_CHECK(t, col->sub_path == NULL, AX_EUNSUPPORTED, "paths inside a document are not supported");
+    AX_CHECK(t, col->sub_path == NULL, AX_EUNSUPPORTED,
+             "paths inside a document are not supported");
     AX_TRY(ax_pq_conv_make(t, l, col, &b->conv[i]));
     b->conv[i].leaf_idx = (uint32_t) (l - f->leaf);
     return AX_OK;

@@ -116,6 +116,31 @@ void ax_pq_col_free(ax_pq_col *c)
         ax_arena_destroy(c->dict->arena);
     c->chunk = c->body = c->spare = c->turned = c->lens = c->prefixes = c->last = c->wbuf = NULL;
     c->dict = NULL;
+    c->dict_bad = NULL;
+}
+
+void ax_pq_col_rewind(ax_pq_col *c)
+{
+    ax_buf *chunk = c->chunk;
+
+    c->chunk = NULL;
+    ax_pq_col_free(c);
+    ax_pq_col_data(c, chunk);
+    c->pos = c->page_left = c->last_len = 0;
+    c->slots_left = c->meta.num_values;
+    c->page_no = -1;
+    c->opened = false;
+}
+
+void ax_pq_col_cut(ax_pq_col *c, ax_vec *v, uint32_t n)
+{
+    v->n = n;
+    if (v->kind != AX_VK_RUN)
+        return;
+    while (v->u.run.n > 1 && c->run_end[v->u.run.n - 2] >= n)
+        v->u.run.n--;
+    c->run_end[v->u.run.n - 1] = (uint16_t) n;
+    v->u.run.val->n = v->u.run.n;
 }
 
 void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk)
@@ -513,6 +538,17 @@ static void spread(void *values, uint32_t width, uint32_t nvals, const uint8_t *
     }
 }
 
+/* The same for offsets of strings: under a null stands that of the next string, so that offsets
+ * ascend. */
+static void spread_offsets(uint32_t *off, const uint32_t *len, uint32_t nvals, const uint8_t *null,
+                           uint32_t n)
+{
+    uint32_t next = nvals > 0 ? off[nvals - 1] + len[nvals - 1] : 0;
+
+    while (n-- > 0)
+        off[n] = next = null[n] ? next : off[--nvals];
+}
+
 /* v[i] = dict[id[i]] for fixed widths. */
 static void gather(const ax_pq_col *c, uint32_t from, uint32_t n)
 {
@@ -557,11 +593,32 @@ static void to_view(ax_pq_col *c, uint32_t n)
     c->rep = REP_VIEW;
 }
 
+/* Value `i` of a segment of n rows, nvals of them with values, cannot be converted. */
+static ax_status bad_value(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals,
+                           uint32_t i)
+{
+    uint32_t row = at;
+
+    if (nvals == n)
+        row += i;
+    else
+        for (; c->null[row] || i > 0; row++)
+            i -= !c->null[row];
+    c->fail_row = row;
+    AX_CHECK(t, !c->conv->check_text, AX_ETEXT, "text is not valid UTF-8 or contains a NUL byte");
+    return ax_fail(t, c->conv->range_code, "value is out of range for type %s",
+                   ax_type_name((ax_type_id) c->conv->type.id));
+}
+
 static ax_status add_dict(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals)
 {
     bool str = c->conv->kind == CONV_STR;
+    uint32_t i;
 
     AX_TRY(ax_pq_dict_ids(t, c, nvals, at, c->id + at));
+    for (i = 0; c->dict_bad != NULL && i < nvals; i++)
+        if (c->dict_bad[c->id[at + i]])
+            return bad_value(t, c, at, n, nvals, i);
     if (nvals < n)
     {
         spread(c->id + at, 4, nvals, c->null + at, n);
@@ -588,11 +645,16 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
     int gap;
 
     AX_TRY(string_values(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
-    if (c->conv->check_text)
-        AX_TRY(ax_pq_text_check(t, base, c->soff + at, c->slen + at, nvals, gap, &c->ascii));
+    if (c->conv->check_text &&
+        !ax_pq_text_ok(base, c->soff + at, c->slen + at, nvals, gap, &c->ascii))
+    {
+        for (i = at; ax_pq_text_ok(base, c->soff + i, c->slen + i, 1, -1, &c->ascii); i++)
+            ;
+        return bad_value(t, c, at, n, nvals, i - at);
+    }
     if (nvals < n)
     {
-        spread(c->soff + at, 4, nvals, c->null + at, n);
+        spread_offsets(c->soff + at, c->slen + at, nvals, c->null + at, n);
         spread(c->slen + at, 4, nvals, c->null + at, n);
     }
     if (hold != NULL)
@@ -612,7 +674,7 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
 /* Values that end up in c->val. */
 static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals)
 {
-    uint32_t w = c->conv->dst_width;
+    uint32_t w = c->conv->dst_width, i;
     uint8_t *dst = c->val + (size_t) at * w;
 
     if (c->rep == REP_DICT)
@@ -625,14 +687,25 @@ static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
         int gap;
 
         AX_TRY(string_values(t, c, nvals, c->soff, c->slen, &base, &hold, &gap));
-        AX_TRY(ax_pq_conv_bytes(t, c->conv, base, c->soff, c->slen, nvals, dst));
+        if (!ax_pq_conv_bytes(c->conv, base, c->soff, c->slen, nvals, dst))
+        {
+            for (i = 0; ax_pq_conv_bytes(c->conv, base, c->soff + i, c->slen + i, 1, dst); i++)
+                ;
+            return bad_value(t, c, at, n, nvals, i);
+        }
     }
     else
     {
         const uint8_t *phys;
 
         AX_TRY(fixed_values(t, c, nvals, &phys));
-        AX_TRY(ax_pq_conv_fixed(t, c->conv, phys, nvals, dst));
+        if (!ax_pq_conv_fixed(c->conv, phys, nvals, dst))
+        {
+            for (i = 0; ax_pq_conv_fixed(c->conv, phys + (size_t) i * c->conv->src_width, 1, dst);
+                 i++)
+                ;
+            return bad_value(t, c, at, n, nvals, i);
+        }
     }
     if (nvals < n)
         spread(dst, w, nvals, c->null + at, n);
@@ -644,8 +717,12 @@ static ax_status add_segment(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
     uint32_t nvals;
 
     AX_TRY(take_levels(t, c, n, c->null + at, at, &nvals));
-    AX_CHECK(t, nvals == n || !c->conv->not_null, AX_ENOTNULL,
-             "null value in a column declared NOT NULL");
+    if (nvals < n && c->conv->not_null)
+    {
+        for (c->fail_row = at; !c->null[c->fail_row]; c->fail_row++)
+            ;
+        return ax_fail(t, AX_ENOTNULL, "null value in a column declared NOT NULL");
+    }
     if (c->enc == PQ_RLE_DICTIONARY)
         return add_dict(t, c, at, n, nvals);
     c->runs_ok = false;
@@ -717,8 +794,10 @@ ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_
     uint32_t at = 0;
 
     AX_ASSERT(row >= c->pos && n <= AX_BATCH_ROWS);
+    c->fail_row = UINT32_MAX;
     if (c->conv->kind == CONV_NULL)
     {
+        c->fail_row = c->conv->not_null ? 0 : UINT32_MAX;
         AX_CHECK(t, !c->conv->not_null, AX_ENOTNULL, "null value in a column declared NOT NULL");
         return const_vec(t, c, b, true, n, out);
     }

@@ -13,12 +13,6 @@
 #define EPOCH_DAYS 10957
 #define DAY_US 86400000000ll
 
-static ax_status out_of_range(ax_task *t, const ax_pq_conv *c)
-{
-    return ax_fail(t, c->range_code, "value is out of range for type %s",
-                   ax_type_name((ax_type_id) c->type.id));
-}
-
 /* ---- integers -------------------------------------------------------------------------------- */
 
 __attribute__((always_inline)) static inline int64_t load_int(const uint8_t *p, uint32_t i,
@@ -224,7 +218,7 @@ static bool conv_int96(const ax_pq_conv *c, const uint8_t *src, uint32_t n, int6
     return true;
 }
 
-static bool fixed_values(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst)
+bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst)
 {
     uint32_t i;
     bool ok = true;
@@ -265,12 +259,6 @@ static bool fixed_values(const ax_pq_conv *c, const uint8_t *src, uint32_t n, vo
     }
 }
 
-ax_status ax_pq_conv_fixed(ax_task *t, const ax_pq_conv *c, const uint8_t *src, uint32_t n,
-                           void *dst)
-{
-    return fixed_values(c, src, n, dst) ? AX_OK : out_of_range(t, c);
-}
-
 /* Parquet's interval: months, days and milliseconds, unsigned. */
 static bool conv_interval(const uint8_t *p, ax_interval *out)
 {
@@ -282,8 +270,8 @@ static bool conv_interval(const uint8_t *p, ax_interval *out)
     return months <= INT32_MAX && days <= INT32_MAX;
 }
 
-static bool bytes_values(const ax_pq_conv *c, const uint8_t *base, const uint32_t *off,
-                         const uint32_t *len, uint32_t n, void *dst)
+bool ax_pq_conv_bytes(const ax_pq_conv *c, const uint8_t *base, const uint32_t *off,
+                      const uint32_t *len, uint32_t n, void *dst)
 {
     uint32_t i;
     bool ok = true;
@@ -314,12 +302,6 @@ static bool bytes_values(const ax_pq_conv *c, const uint8_t *base, const uint32_
     return ok;
 }
 
-ax_status ax_pq_conv_bytes(ax_task *t, const ax_pq_conv *c, const uint8_t *base,
-                           const uint32_t *off, const uint32_t *len, uint32_t n, void *dst)
-{
-    return bytes_values(c, base, off, len, n, dst) ? AX_OK : out_of_range(t, c);
-}
-
 bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value *out)
 {
     union
@@ -348,7 +330,7 @@ bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value 
         return false;
     if (!bytes && n != c->src_width)
         return false;
-    if (bytes ? !bytes_values(c, p, &zero, &n, 1, &u) : !fixed_values(c, p, 1, &u))
+    if (bytes ? !ax_pq_conv_bytes(c, p, &zero, &n, 1, &u) : !ax_pq_conv_fixed(c, p, 1, &u))
         return false;
     switch (c->type.phys)
     {

@@ -10,45 +10,66 @@ static _Atomic uint64_t next_uid = 1;
 
 static void unref_buffer(void *arg) { ax_buf_unref((ax_buf *) arg); }
 
-/* Offsets and lengths of n strings, in pieces that fit the decoder's counters. */
-static ax_status dict_strings(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len)
+/* Some entry cannot be converted: find out which, and give it a harmless value.  It is an error of
+ * the rows that have it. */
+static ax_status mark_bad(ax_task *t, ax_pq_col *c, ax_dict *d, uint32_t i)
 {
-    bool ascii = true;
+    if (c->dict_bad == NULL)
+        AX_NEW(t, c->dict_bad, (uint8_t *) ax_arena_alloc0(d->arena, d->n));
+    c->dict_bad[i] = 1;
+    return AX_OK;
+}
 
-    AX_TRY(ax_pq_plain_str(t, c, n, off, len));
-    if (c->conv->check_text)
-        AX_TRY(ax_pq_text_check(t, c->base, off, len, n, c->conv->src == SRC_FIXED ? 0 : 4,
-                                &ascii));
-    c->ascii = ascii && c->conv->check_text;
+static ax_status dict_strings(ax_task *t, ax_pq_col *c, ax_dict *d, uint32_t *off, uint32_t *len)
+{
+    bool ascii = c->conv->check_text;
+    uint32_t i;
+
+    d->val.u.str.base = c->base;
+    d->val.u.str.off = off;
+    d->val.u.str.len = len;
+    if (c->conv->check_text &&
+        !ax_pq_text_ok(c->base, off, len, d->n, c->conv->src == SRC_FIXED ? 0 : 4, &ascii))
+        for (i = 0; i < d->n; i++)
+            if (!ax_pq_text_ok(c->base, off + i, len + i, 1, -1, &ascii))
+            {
+                AX_TRY(mark_bad(t, c, d, i));
+                len[i] = 0;
+            }
+    d->val.flags = ascii ? AX_VF_ASCII : 0;
     return AX_OK;
 }
 
 static ax_status dict_bytes(ax_task *t, ax_pq_col *c, ax_dict *d)
 {
-    uint32_t *off, *len;
+    uint32_t *off, *len, w = c->conv->dst_width, i;
     size_t bytes = (size_t) d->n * 4;
+    uint8_t *val;
 
     AX_NEW(t, off, (uint32_t *) ax_arena_values(d->arena, bytes));
     AX_NEW(t, len, (uint32_t *) ax_arena_values(d->arena, bytes));
-    AX_TRY(dict_strings(t, c, d->n, off, len));
+    AX_TRY(ax_pq_plain_str(t, c, d->n, off, len));
     if (c->conv->kind == CONV_STR)
-    {
-        d->val.u.str.base = c->base;
-        d->val.u.str.off = off;
-        d->val.u.str.len = len;
-        d->val.flags = c->ascii ? AX_VF_ASCII : 0;
+        return dict_strings(t, c, d, off, len);
+    AX_NEW(t, val, (uint8_t *) ax_arena_values(d->arena, (size_t) d->n * w));
+    d->val.u.data = val;
+    if (ax_pq_conv_bytes(c->conv, c->base, off, len, d->n, val))
         return AX_OK;
-    }
-    AX_NEW(t, d->val.u.data, ax_arena_values(d->arena, (size_t) d->n * c->conv->dst_width));
-    return ax_pq_conv_bytes(t, c->conv, c->base, off, len, d->n, d->val.u.data);
+    for (i = 0; i < d->n; i++)
+        if (!ax_pq_conv_bytes(c->conv, c->base, off + i, len + i, 1, val + (size_t) i * w))
+        {
+            AX_TRY(mark_bad(t, c, d, i));
+            memset(val + (size_t) i * w, 0, w);
+        }
+    return AX_OK;
 }
 
 static ax_status dict_fixed(ax_task *t, ax_pq_col *c, ax_dict *d)
 {
-    uint32_t done = 0;
+    uint32_t done = 0, w = c->conv->dst_width, i;
     uint8_t *val;
 
-    AX_NEW(t, val, (uint8_t *) ax_arena_values(d->arena, (size_t) d->n * c->conv->dst_width));
+    AX_NEW(t, val, (uint8_t *) ax_arena_values(d->arena, (size_t) d->n * w));
     d->val.u.data = val;
     while (done < d->n)
     {
@@ -56,7 +77,16 @@ static ax_status dict_fixed(ax_task *t, ax_pq_col *c, ax_dict *d)
         const uint8_t *phys;
 
         AX_TRY(ax_pq_plain_fixed(t, c, k, &phys));
-        AX_TRY(ax_pq_conv_fixed(t, c->conv, phys, k, val + (size_t) done * c->conv->dst_width));
+        if (!ax_pq_conv_fixed(c->conv, phys, k, val + (size_t) done * w))
+            for (i = 0; i < k; i++)
+            {
+                uint8_t *to = val + (size_t) (done + i) * w;
+
+                if (ax_pq_conv_fixed(c->conv, phys + (size_t) i * c->conv->src_width, 1, to))
+                    continue;
+                AX_TRY(mark_bad(t, c, d, done + i));
+                memset(to, 0, w);
+            }
         done += k;
     }
     return AX_OK;
@@ -118,9 +148,11 @@ ax_status ax_pq_dict_load(ax_task *t, ax_pq_col *c, const ax_pq_page *p)
     d->val.kind = AX_VK_FLAT;
     d->val.type = c->conv->type;
     d->val.n = d->n;
+    c->dict_bad = NULL;
     st = fill(t, c, p, d);
     if (st != AX_OK)
     {
+        c->dict_bad = NULL;
         ax_arena_destroy(a);
         return st;
     }

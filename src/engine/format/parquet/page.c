@@ -1,6 +1,7 @@
 /* Pages: headers, what can be checked about them, and their bytes after decompression.
  *
- * Format: apache/parquet-format, parquet.thrift PageHeader; README, "Data Pages", "Checksumming". */
+ * Format: apache/parquet-format, parquet.thrift PageHeader; README, "Data Pages" and
+ * "Checksumming". */
 #include "parquet_int.h"
 
 #include <zlib.h>
@@ -203,8 +204,8 @@ ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf 
     stats->bytes_decompressed += plain;
     if (stored)
     {
-        AX_CHECK(t, packed == plain, AX_ECORRUPT, "stored page has %zu bytes where %zu were declared",
-                 packed, plain);
+        AX_CHECK(t, packed == plain, AX_ECORRUPT,
+                 "stored page has %zu bytes where %zu were declared", packed, plain);
         *hold = ax_buf_ref(c->chunk);
         *v = p->body + levels;
         *vend = *v + plain;

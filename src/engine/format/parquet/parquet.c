@@ -211,6 +211,7 @@ static void split(const ax_fmt_file *file, uint32_t i, ax_split *out)
     memset(out, 0, sizeof *out);
     out->unit = "row group";
     out->nrows = f->group[i].nrows;
+    out->row0 = f->group[i].row0;
     out->bytes = f->group[i].bytes;
 }
 

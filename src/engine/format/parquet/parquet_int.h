@@ -235,15 +235,13 @@ ax_status ax_pq_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_cols
 ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *leaf, const ax_colspec *col,
                           ax_pq_conv *out) AX_MUST_USE;
 
-/* Convert n physical values.  src needs no alignment; dst has room for n values.
- * Errors: range_code of the conversion, nothing else. */
-ax_status ax_pq_conv_fixed(ax_task *t, const ax_pq_conv *c, const uint8_t *src, uint32_t n,
-                           void *dst) AX_MUST_USE;
+/* Convert n physical values.  src needs no alignment; dst has room for n.  false: some value
+ * is out of range (dst is undefined then); who wants to know which asks again value by value. */
+bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst);
 
 /* The same from byte strings base[off[i], off[i] + len[i]); lengths of FIXED are the type length. */
-ax_status ax_pq_conv_bytes(ax_task *t, const ax_pq_conv *c, const uint8_t *base,
-                           const uint32_t *off, const uint32_t *len, uint32_t n, void *dst)
-    AX_MUST_USE;
+bool ax_pq_conv_bytes(const ax_pq_conv *c, const uint8_t *base, const uint32_t *off,
+                      const uint32_t *len, uint32_t n, void *dst);
 
 /* One physical value of n bytes, as statistics have them; strings are borrowed from p.  false: it
  * has another length or is out of range. */
@@ -252,10 +250,10 @@ bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value 
 /* Length of the UTF-8 sequence at p, 0 when it is invalid, cut off or a NUL.  n > 0. */
 uint32_t ax_pq_utf8_len(const uint8_t *p, uint32_t n);
 
-/* Check n strings: UTF-8, no NUL.  gap: bytes between a string and the next when they stand behind
- * each other (4: their own lengths), or -1.  *ascii is cleared when a byte is above 0x7f.  ETEXT. */
-ax_status ax_pq_text_check(ax_task *t, const uint8_t *base, const uint32_t *off,
-                           const uint32_t *len, uint32_t n, int gap, bool *ascii) AX_MUST_USE;
+/* Are n strings UTF-8 without NUL?  gap: bytes between a string and the next if they stand behind
+ * each other (4: their own lengths), or -1.  *ascii is cleared when a byte is above 0x7f. */
+bool ax_pq_text_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, uint32_t n,
+                   int gap, bool *ascii);
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
@@ -306,7 +304,7 @@ void ax_pq_rle_unpack(ax_pq_rle *r, uint32_t *out, uint32_t n);
 bool ax_pq_rle_read(ax_pq_rle *r, uint32_t *out, uint32_t n, uint32_t *max);
 bool ax_pq_rle_skip(ax_pq_rle *r, uint64_t n);
 
-/* n BIT_PACKED values of a width (most significant bit first) as the payload of a bit-packed run. */
+/* n BIT_PACKED values (most significant bit first) as the payload of a bit-packed run. */
 void ax_pq_bitpacked_turn(const uint8_t *src, uint8_t *dst, uint64_t n, uint8_t width);
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -373,6 +371,9 @@ typedef struct ax_pq_col
     ax_buf *wbuf;             /* owned; bytes of strings that stand nowhere contiguously */
 
     ax_dict *dict;            /* owned through its arena; NULL: no dictionary page seen */
+    uint8_t *dict_bad;        /* [dict->n] in its arena: cannot be converted; NULL: all can */
+    uint32_t fail_row;        /* after a failed read: row of the window that has no value in the
+                               * declared type, or UINT32_MAX: the chunk is damaged */
 
     uint8_t rep;              /* ax_pq_rep of the window */
     uint32_t nnull;           /* nulls so far; > 0: `null` is set for all rows so far */
@@ -403,6 +404,12 @@ void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk);
  * of the previous vector are used again.  b pins what strings point into. */
 ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_batch *b,
                          ax_vec *out) AX_MUST_USE;
+
+/* Begin again at row 0, with the same bytes. */
+void ax_pq_col_rewind(ax_pq_col *c);
+
+/* Shorten a vector that col_read made to its first n > 0 rows. */
+void ax_pq_col_cut(ax_pq_col *c, ax_vec *v, uint32_t n);
 
 /* Room for n bytes in c->wbuf. */
 ax_status ax_pq_window_buffer(ax_task *t, ax_pq_col *c, size_t n) AX_MUST_USE;

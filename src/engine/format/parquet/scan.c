@@ -12,8 +12,9 @@
  * Windows do not end at page boundaries.  A window of strings that spans pages becomes a VIEW
  * vector, which pins them all.
  *
- * A row that raises an error in the filter ends the scan: the rows before it are delivered with
- * the error as the batch's poison, and the step after returns it. */
+ * A row that raises an error in the filter, or has a value that cannot be converted, ends the scan:
+ * the rows before it are delivered with the error as the batch's poison, and the step after returns
+ * it.  Damage to the file is an error at once. */
 #include "parquet_int.h"
 
 #include <time.h>
@@ -266,25 +267,9 @@ static ax_status virtual_column(ax_task *t, ax_pq_scan *s, uint32_t ord, ax_vec 
     out->kind = AX_VK_SEQ;
     out->type = ax_type_make(AX_T_INT8);
     out->n = s->n;
-    out->u.seq.start = s->group->row0 + s->row;
+    out->u.seq.start = col->virt == AX_VIRT_ROWID ? (int64_t) s->req.split_id << 32 | s->row
+                                                  : s->group->row0 + s->row;
     out->u.seq.step = 1;
-    return AX_OK;
-}
-
-/* Decode column i for the current window. */
-static ax_status decode(ax_task *t, ax_pq_scan *s, uint32_t i)
-{
-    ax_status st;
-
-    if (s->done[i])
-        return AX_OK;
-    if (s->col[i].scan == NULL)
-        st = virtual_column(t, s, s->req.columns[i], &s->batch.col[i]);
-    else
-        st = ax_pq_col_read(t, &s->col[i], s->row, s->n, &s->batch, &s->batch.col[i]);
-    if (st != AX_OK)
-        return note(t, s, &s->col[i], st);
-    s->done[i] = true;
     return AX_OK;
 }
 
@@ -309,6 +294,47 @@ static void cut_at(ax_task *t, ax_pq_scan *s, uint32_t fail_row)
     b->poison = &s->raise;
 }
 
+/* Column i has no value in the declared type at some row: the window ends before it, and the column
+ * is read once more up to there. */
+static ax_status cut_window(ax_task *t, ax_pq_scan *s, uint32_t i)
+{
+    uint32_t n = s->col[i].fail_row, j;
+
+    t->err.place.row = s->group->row0 + s->row + n;
+    cut_at(t, s, n);
+    s->n = s->batch.nrows = n;
+    for (j = 0; n > 0 && j < s->req.ncolumns; j++)
+        if (s->done[j])
+            ax_pq_col_cut(&s->col[j], &s->batch.col[j], n);
+    if (n == 0)
+        return AX_OK;
+    ax_pq_col_rewind(&s->col[i]);
+    return ax_pq_col_read(t, &s->col[i], s->row, n, &s->batch, &s->batch.col[i]);
+}
+
+/* Decode column i for the current window. */
+static ax_status decode(ax_task *t, ax_pq_scan *s, uint32_t i)
+{
+    ax_pq_col *c = &s->col[i];
+    ax_status st;
+
+    if (s->done[i] || s->n == 0)
+        return AX_OK;
+    if (c->scan == NULL)
+        st = virtual_column(t, s, s->req.columns[i], &s->batch.col[i]);
+    else
+        st = ax_pq_col_read(t, c, s->row, s->n, &s->batch, &s->batch.col[i]);
+    if (st != AX_OK)
+    {
+        (void) note(t, s, c, st);
+        if (c->scan == NULL || c->fail_row == UINT32_MAX)
+            return st;
+        AX_TRY(cut_window(t, s, i));
+    }
+    s->done[i] = true;
+    return AX_OK;
+}
+
 /* Run the filter on the window.  *wait: the host has to answer first. */
 static ax_status filter(ax_task *t, ax_pq_scan *s, const ax_host_need **wait)
 {
@@ -328,6 +354,8 @@ static ax_status filter(ax_task *t, ax_pq_scan *s, const ax_host_need **wait)
 
         for (i = 0; i < n; i++)
             AX_TRY(decode(t, s, cols[i]));
+        if (s->batch.nsel == 0)
+            break;
         t1 = now_ns();
         st = ax_filter_step(t, s->req.filter, step, &s->batch, &r);
         s->req.stats->decode_ns += t1 - t0;

@@ -203,6 +203,8 @@ static bool constant_bounds(const ax_pq_bind *b, const ax_pq_group *g, uint32_t 
     out->has_min = out->has_max = out->min_exact = out->max_exact = g->nrows > 0;
     v.u.i = split;
     out->min = out->max = v;
+    if (b->base.col[col].virt == AX_VIRT_ROWID)
+        return false;
     if (b->base.col[col].virt == AX_VIRT_ROW_NUMBER)
     {
         out->min.u.i = g->row0;

@@ -88,15 +88,15 @@ static inline void count_length(uint32_t len, uint64_t *high, uint64_t *zero)
              ((len & 0xff000000) == 0);
 }
 
-ax_status ax_pq_text_check(ax_task *t, const uint8_t *base, const uint32_t *off,
-                           const uint32_t *len, uint32_t n, int gap, bool *ascii)
+bool ax_pq_text_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, uint32_t n,
+                   int gap, bool *ascii)
 {
     uint64_t high = 0, zero = 0, len_high = 0, len_zero = 0;
     uint32_t i;
     bool low = true;
 
     if (n == 0)
-        return AX_OK;
+        return true;
     if (gap >= 0)
     {
         count(base + off[0], off[n - 1] + len[n - 1] - off[0], &high, &zero);
@@ -104,16 +104,11 @@ ax_status ax_pq_text_check(ax_task *t, const uint8_t *base, const uint32_t *off,
             for (i = 1; i < n; i++)
                 count_length(len[i], &len_high, &len_zero);
         if (high == len_high && zero == len_zero)
-            return AX_OK;
+            return true;
     }
     for (i = 0; i < n; i++)
-    {
-        if (string_ok(base + off[i], len[i], &low))
-            continue;
-        AX_CHECK(t, memchr(base + off[i], 0, len[i]) == NULL, AX_ETEXT,
-                 "text contains a NUL byte");
-        return ax_fail(t, AX_ETEXT, "text is not valid UTF-8");
-    }
+        if (!string_ok(base + off[i], len[i], &low))
+            return false;
     *ascii = *ascii && low;
-    return AX_OK;
+    return true;
 }

@@ -1,0 +1,9 @@
+/* A whole Parquet file: open it, ask for every bound, read every column alone, then all columns
+ * together in two pieces, so that skipping inside pages is covered. */
+#include "parquet_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_file(data, size, true);
+    return 0;
+}

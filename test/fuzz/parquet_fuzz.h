@@ -1,0 +1,139 @@
+/* What the fuzz targets of Parquet share: read a file in memory with the engine alone. */
+#ifndef PARQUET_FUZZ_H
+#define PARQUET_FUZZ_H
+
+#include "base/task.h"
+#include "format/format.h"
+
+#include <stdlib.h>
+
+enum { FUZZ_MEMORY_BYTES = 256 << 20 };
+
+typedef struct fuzz {
+    ax_budget budget;
+    ax_task t;
+    ax_io *io;
+    ax_fmt_file *f;
+} fuzz;
+
+static inline ax_status fuzz_batch(ax_task *t, void *arg, ax_batch *b)
+{
+    uint64_t *sum = (uint64_t *)arg;
+
+    (void)t;
+    for (uint32_t c = 0; c < b->ncols; c++)
+        for (uint32_t i = 0; i < b->nrows; i++) {
+            ax_value v = ax_vec_value(&b->col[c], i);
+
+            /* Touch every byte, so that the sanitizer sees it. */
+            if (!v.null && ax_type_is_str(v.type))
+                for (uint32_t k = 0; k < v.u.s.len; k++)
+                    *sum += v.u.s.p[k];
+            else
+                *sum += (uint64_t)v.u.i;
+        }
+    return AX_OK;
+}
+
+static inline void fuzz_scan(fuzz *z, const ax_fmt_bind *bind, uint32_t split,
+                             const ax_rowset *rows)
+{
+    ax_scan_stats stats = {0};
+    uint64_t sum = 0;
+    ax_arena *a = ax_arena_create(&z->budget, 0);
+    uint32_t *columns = a != NULL ? ax_arena_alloc(a, (bind->ncols + 1) * sizeof *columns) : NULL;
+    ax_fmt_op *op;
+
+    if (columns != NULL) {
+        for (uint32_t i = 0; i < bind->ncols; i++)
+            columns[i] = i;
+        ax_scan_req req = {.bind = bind,
+                           .split = split,
+                           .rows = rows,
+                           .columns = columns,
+                           .ncolumns = bind->ncols,
+                           .allow = AX_ALLOW_ALL & ~(uint32_t)AX_ALLOW_CHECKSUMS,
+                           .stats = &stats,
+                           .budget = &z->budget};
+        if (z->f->format->scan_begin(&z->t, a, &req, &op) == AX_OK)
+            (void)!ax_fmt_drive(&z->t, z->io, z->f->format, op, fuzz_batch, &sum, NULL);
+    }
+    ax_error_clear(&z->t.err);
+    ax_arena_destroy(a);
+}
+
+/* Bind the columns [from, to) of the file that are not refused, and read them. */
+static inline void fuzz_columns(fuzz *z, uint32_t from, uint32_t to, bool pieces)
+{
+    const ax_schema *s = &z->f->schema;
+    ax_arena *a = ax_arena_create(&z->budget, 0);
+    ax_colspec *col = a != NULL ? ax_arena_alloc0(a, (to - from + 1) * sizeof *col) : NULL;
+    ax_bind_opts opts = {.match_by = AX_BY_POSITION};
+    ax_fmt_bind *bind;
+    uint32_t n = 0;
+
+    for (uint32_t i = from; col != NULL && i < to; i++)
+        if (s->field[i].refusal == NULL)
+            col[n++] = (ax_colspec){.name = s->field[i].name,
+                                    .field_id = -1,
+                                    .position = i,
+                                    .type = s->field[i].type};
+    if (col != NULL && n > 0 &&
+        z->f->format->bind(&z->t, a, z->f, col, n, &opts, &bind) == AX_OK) {
+        for (uint32_t i = 0; i < z->f->nsplits && i < 8; i++) {
+            static const ax_rowrange two[] = {{1, 3}, {40, 50}};
+            const ax_rowset rows = {two, 2};
+            ax_bounds b;
+
+            for (uint32_t c = 0; c < n; c++)
+                (void)z->f->format->bounds(bind, i, c, &b);
+            fuzz_scan(z, bind, i, NULL);
+            if (pieces)
+                fuzz_scan(z, bind, i, &rows);
+        }
+    }
+    ax_error_clear(&z->t.err);
+    ax_arena_destroy(a);
+}
+
+static inline void fuzz_open(fuzz *z, const uint8_t *data, size_t size, bool scan)
+{
+    const ax_format *fmt = ax_format_find("parquet");
+    ax_io_file *file = NULL;
+    ax_fmt_input in = {.meta_budget = &z->budget, .uri = "fuzz"};
+    ax_fmt_event ev;
+    ax_fmt_op *op;
+
+    if (ax_io_open_memory(&z->t, z->io, "fuzz", data, size, &file) != AX_OK)
+        return;
+    in.file = file;
+    if (fmt->open_begin(&z->t, z->t.arena, &in, &op) == AX_OK &&
+        ax_fmt_drive(&z->t, z->io, fmt, op, NULL, NULL, &ev) == AX_OK) {
+        z->f = ev.file;
+        uint32_t n = z->f->schema.n;
+
+        for (uint32_t i = 0; i < n && i < 32; i++)
+            fuzz_columns(z, i, i + 1, scan);
+        if (scan && n > 1)
+            fuzz_columns(z, 0, n, true);
+        ax_fmt_file_unref(z->f);
+    }
+    ax_io_file_unref(file);
+}
+
+static inline void fuzz_file(const uint8_t *data, size_t size, bool scan)
+{
+    fuzz z = {0};
+
+    ax_budget_init(&z.budget, "fuzz", FUZZ_MEMORY_BYTES, NULL);
+    if (ax_task_init(&z.t, &z.budget, NULL) != AX_OK || ax_io_create(&z.io, 4) != AX_OK)
+        abort();
+    fuzz_open(&z, data, size, scan);
+    ax_task_fini(&z.t);
+    ax_io_destroy(z.io);
+    /* Whatever was charged is released again. */
+    if (atomic_load(&z.budget.used_bytes) != 0)
+        abort();
+}
+
+#endif
