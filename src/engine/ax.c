@@ -18,7 +18,7 @@ struct ax_query
     ax_request request;
 };
 
-/* ---- engine ----------------------------------------------------------------------------------- */
+/* ---- engine ---------------------------------------------------------------------------------- */
 
 static ax_status parts_create(ax_engine *e, const ax_engine_opts *o, uint32_t threads)
 {
@@ -98,7 +98,7 @@ void ax_engine_set_max_threads(ax_engine *e, uint32_t n)
 ax_budget *ax_engine_budget(ax_engine *e) { return &e->budget; }
 ax_io *ax_engine_io(ax_engine *e) { return e->env.io; }
 
-/* ---- queries ------------------------------------------------------------------------------------ */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static ax_exec_opts exec_opts(const ax_query_opts *o)
 {
@@ -186,7 +186,10 @@ ax_status ax_query_rebind(ax_query *q, const ax_params *params)
     return ax_exec_rebind(q->x, params);
 }
 
-const ax_request *ax_query_request(const ax_query *q) { return &q->request; }
+const ax_request *ax_query_request(const ax_query *q)
+{
+    return ax_exec_request(q->x) != NULL ? &q->request : NULL;
+}
 
 ax_status ax_query_reply(ax_query *q, const ax_reply *r)
 {

@@ -44,7 +44,7 @@
 
 #define AX_VERSION "0.1.0"
 
-/* ---- engine --------------------------------------------------------------------------------------- */
+/* ---- engine ---------------------------------------------------------------------------------- */
 
 typedef struct ax_engine ax_engine;
 
@@ -69,7 +69,7 @@ void ax_engine_set_max_threads(ax_engine *e, uint32_t n);
 ax_budget *ax_engine_budget(ax_engine *e);               /* parent account for plans */
 ax_io *ax_engine_io(ax_engine *e);                       /* to register backends */
 
-/* ---- sources ---------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 typedef struct ax_source ax_source;
 
@@ -95,7 +95,7 @@ void ax_source_destroy(ax_source *s);  /* no query may use it any more; NULL is 
 uint32_t ax_source_files(const ax_source *s);
 const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i);
 const char *ax_source_file_path(const ax_source *s, uint32_t i);
-const ax_schema *ax_source_schema(const ax_source *s);   /* of the first file; n == 0 without files */
+const ax_schema *ax_source_schema(const ax_source *s);   /* of the first file; n == 0: no files */
 const char *ax_source_format(const ax_source *s);        /* name of the format, "" without files */
 int64_t ax_source_rows(const ax_source *s);              /* -1: a file does not know */
 int64_t ax_source_bytes(const ax_source *s);
@@ -114,7 +114,7 @@ bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out);
  * metadata in memory only. */
 int64_t ax_source_rows_matching(ax_source *s, ax_expr *const *conj, uint32_t nconj);
 
-/* ---- queries ------------------------------------------------------------------------------------------ */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 typedef struct ax_query ax_query;
 
@@ -123,7 +123,7 @@ typedef struct ax_query_opts
     uint32_t max_threads;          /* lanes, 0: as many as the pool has */
     int64_t memory_limit_bytes;    /* 0: unlimited (the engine's limit holds) */
     uint32_t allow;                /* AX_ALLOW_* */
-    void (*wake)(void *arg);       /* called by any thread, must not block; several wakes may be one */
+    void (*wake)(void *arg);       /* called by any thread, must not block; wakes may be merged */
     void *wake_arg;
     ax_params params;              /* values of AX_X_PARAM, copied */
     bool spill;                    /* the host answers AX_REQ_SPILL_FD */
@@ -139,7 +139,10 @@ ax_status ax_query_open(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_q
 ax_status ax_query_start(ax_engine *e, const ax_plan *p, const ax_query_opts *o, ax_query **out,
                          ax_error *err) AX_MUST_USE;
 
-typedef enum ax_next { AX_NEXT_BATCH, AX_NEXT_DONE, AX_NEXT_ERROR, AX_NEXT_WAIT, AX_NEXT_REQUEST } ax_next;
+typedef enum ax_next
+{
+    AX_NEXT_BATCH, AX_NEXT_DONE, AX_NEXT_ERROR, AX_NEXT_WAIT, AX_NEXT_REQUEST
+} ax_next;
 
 /* See above.  *out: rows as FLAT (fixed width), or VIEW/FLAT (strings), CONST or DICT vectors with
  * an optional selection; the host reads them with ax_vec_value or by kind.  If (*out)->poison is
@@ -156,7 +159,7 @@ void ax_query_destroy(ax_query *q); /* NULL is allowed */
  * query: opened files and metadata stay.  External inputs are open and empty again. */
 ax_status ax_query_rebind(ax_query *q, const ax_params *params) AX_MUST_USE;
 
-/* ---- the way back up ------------------------------------------------------------------------------------ */
+/* ---- the way back up ------------------------------------------------------------------------- */
 
 typedef enum ax_req_kind
 {
@@ -195,9 +198,9 @@ ax_status ax_query_reply(ax_query *q, const ax_reply *r) AX_MUST_USE;
 ax_status ax_query_feed(ax_query *q, uint32_t input, const ax_batch *rows, bool *full) AX_MUST_USE;
 ax_status ax_query_feed_end(ax_query *q, uint32_t input) AX_MUST_USE;
 
-/* ---- what it did ------------------------------------------------------------------------------------------ */
+/* ---- what it did ----------------------------------------------------------------------------- */
 
-/* A snapshot at any time, also while running and after the end.  Counters of things not done are 0. */
+/* A snapshot at any time, also while running and after the end.  Things not done count 0. */
 typedef struct ax_profile
 {
     const char *format;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- making ----------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static ax_status copy_text(ax_task *t, ax_arena *a, const char *s, const char **out)
 {
@@ -110,7 +110,7 @@ void ax_source_destroy(ax_source *s)
     ax_obj_free(s);
 }
 
-/* ---- facts ---------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 uint32_t ax_source_files(const ax_source *s) { return s->snap != NULL ? s->snap->nfiles : 0; }
 
@@ -192,8 +192,11 @@ bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out)
         /* Files may share values: the largest of them is the safe guess. */
         if (distinct > out->distinct)
             out->distinct = distinct;
-        out->width += width * (double) f->file->nrows;
-        rows += (double) f->file->nrows;
+        if (f->file->nrows > 0)
+        {
+            out->width += width * (double) f->file->nrows;
+            rows += (double) f->file->nrows;
+        }
         for (uint32_t sp = 0; sp < f->file->nsplits && known; sp++)
         {
             ax_bounds b;

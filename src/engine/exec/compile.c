@@ -1,7 +1,7 @@
 /* Cuts a plan into stages.
  *
- * The recursion goes from the root down and carries what happens to a node's rows afterwards: a list
- * of operators up to the sink, the sink, and the limits on the way to the root.  A streaming node
+ * The recursion goes from the root down and carries what happens to a node's rows afterwards: a
+ * list of operators up to the sink, the sink, and the limits on the way to the root.  A streaming node
  * puts its operator in front of the list; a breaker ends its stage (which reads the parts of the
  * breaker) and goes on below with the breaker as sink; a union hands the same list to all its
  * children, so that they share one sink and one limit.  Filters that end up first in the list of a
@@ -230,7 +230,7 @@ static ax_status merge_filters(compiler *c, ax_scan *s, const ax_node *n, above 
     return AX_OK;
 }
 
-/* The sink's first sort key is a plain column of this scan: let its threshold tighten the filter. */
+/* The sink's first sort key is a plain column of this scan: its threshold tightens the filter. */
 static void wire_live(compiler *c, ax_scan *s, const ax_node *n, ax_sink *sink)
 {
     if (sink->kind != AX_SINK_ORDER || sink->tighten_scan != n ||
@@ -294,7 +294,7 @@ static ax_status scan(compiler *c, const ax_node *n, above up)
     return ax_scan_plan(c->x, s, st->nlanes, &st->nlanes);
 }
 
-/* ---- breakers --------------------------------------------------------------------------------- */
+/* ---- breakers -------------------------------------------------------------------------------- */
 
 /* count(*) without keys over a scan: rows of splits that match as a whole need not be read. */
 static bool count_only(const ax_exec *x, const ax_node *n)
@@ -606,7 +606,7 @@ static ax_status node(compiler *c, const ax_node *n, above up, uint32_t depth)
     }
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Number the lanes of each sink and link stages that wait for a key set. */
 static void assign_lanes(ax_exec *x)

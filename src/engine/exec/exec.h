@@ -10,8 +10,8 @@
  *       parts of a breaker    project               key set (deletes)
  *       external input        limit, final, ...     output queue
  *
- * A stage runs on lanes; each lane is a job that claims work (atomic cursor), pushes batches through
- * its own copy of the chain and puts them into the sink.  When all lanes of all stages that feed a
+ * A stage runs on lanes; each lane is a job that claims work (atomic cursor), pushes batches
+ * through its own copy of the chain and puts them into the sink.  When all lanes of all stages that feed a
  * sink have ended, the last one prepares the sink and starts the stages that wait for it.
  *
  * A lane never sleeps.  It parks (AX_RUN_BLOCKED) on reads under way, on a full output queue, on
@@ -27,7 +27,7 @@
 #include "lake/lake.h"
 #include "plan/plan.h"
 
-/* ---- what all queries of an engine share ------------------------------------------------------ */
+/* ---- what all queries of an engine share ----------------------------------------------------- */
 
 typedef struct ax_cache ax_cache; /* opened files by path, checked against identity; see cache.c */
 
@@ -39,7 +39,6 @@ typedef struct ax_env
     ax_cache *cache;
     _Atomic uint32_t max_threads;
     _Atomic uint32_t queries;      /* not destroyed yet */
-    ax_io_stats io_stats;          /* account of all files */
 } ax_env;
 
 ax_status ax_cache_create(int64_t keep_bytes, ax_cache **out) AX_MUST_USE;
@@ -47,7 +46,7 @@ void ax_cache_destroy(ax_cache *c);
 void ax_cache_trim(ax_cache *c);          /* drop everything no source uses */
 ax_budget *ax_cache_budget(ax_cache *c);  /* account of the metadata */
 
-/* ---- sources ------------------------------------------------------------------------------------ */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 typedef struct ax_snapfile
 {
@@ -87,7 +86,7 @@ typedef struct ax_source
 
 void ax_snapshot_unref(ax_snapshot *s); /* NULL is allowed */
 
-/* ---- runs ----------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 typedef struct ax_exec ax_exec;
 

@@ -23,7 +23,7 @@ typedef struct ax_stage ax_stage;
 typedef struct ax_lane ax_lane;
 typedef struct ax_sink ax_sink;
 
-/* ---- batches that outlive their maker ------------------------------------------------------------ */
+/* ---- batches that outlive their maker -------------------------------------------------------- */
 
 /* A batch on an arena of its own, for the output queue and external inputs.  Recycled through a
  * free list, so a steady run allocates nothing. */
@@ -35,7 +35,7 @@ typedef struct ax_held
     size_t bytes;
 } ax_held;
 
-/* ---- operators ------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 typedef enum ax_op_kind
 {
@@ -82,7 +82,7 @@ typedef struct ax_opstate
     struct ax_final *final;      /* FINAL */
 } ax_opstate;
 
-/* ---- sinks ------------------------------------------------------------------------------------------ */
+/* ---- sinks ----------------------------------------------------------------------------------- */
 
 typedef enum ax_sink_kind { AX_SINK_OUTPUT, AX_SINK_AGG, AX_SINK_ORDER, AX_SINK_SET } ax_sink_kind;
 
@@ -105,7 +105,7 @@ struct ax_sink
     ax_sink *all_next;
 };
 
-/* ---- the scan source ---------------------------------------------------------------------------------- */
+/* ---- the scan source ------------------------------------------------------------------------- */
 
 typedef struct ax_work { uint32_t file, split; ax_rowrange range; } ax_work; /* end 0: all rows */
 
@@ -134,7 +134,7 @@ typedef struct ax_scan
     _Atomic uint32_t read_splits;
 } ax_scan;
 
-/* ---- stages and lanes ------------------------------------------------------------------------------------ */
+/* ---- stages and lanes ------------------------------------------------------------------------ */
 
 typedef enum ax_src_kind { AX_SRC_SCAN, AX_SRC_PARTS, AX_SRC_EXTERNAL } ax_src_kind;
 
@@ -169,7 +169,10 @@ struct ax_stage
 
 typedef enum ax_go { AX_GO_BATCH, AX_GO_ON, AX_GO_PARK, AX_GO_END } ax_go;
 
-typedef enum ax_lane_state { AX_LANE_SOURCE, AX_LANE_CHAIN, AX_LANE_SINK, AX_LANE_FLUSH } ax_lane_state;
+typedef enum ax_lane_state
+{
+    AX_LANE_SOURCE, AX_LANE_CHAIN, AX_LANE_SINK, AX_LANE_FLUSH
+} ax_lane_state;
 typedef enum ax_scan_state { AX_SCAN_CLAIM, AX_SCAN_PRUNE, AX_SCAN_READ } ax_scan_state;
 
 struct ax_lane
@@ -211,7 +214,7 @@ struct ax_lane
     bool waits_room, waits_host;
 };
 
-/* ---- external inputs -------------------------------------------------------------------------------------- */
+/* ---- external inputs ------------------------------------------------------------------------- */
 
 typedef struct ax_input
 {
@@ -224,7 +227,7 @@ typedef struct ax_input
 
 #define AX_MAX_INPUTS 64u
 
-/* ---- the run ------------------------------------------------------------------------------------------------ */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 typedef enum ax_exec_state
 {
@@ -247,7 +250,7 @@ struct ax_exec
     uint32_t peak_threads;
     uint32_t max_lanes;
     uint64_t begin_ns, end_ns;   /* host's thread */
-    uint64_t io0_requests, io0_bytes, io0_cached;
+    ax_io_stats io;              /* reads of all tasks of this query */
     ax_held *given;              /* the batch the host has now */
     ax_batch poisoned;           /* or the one without rows that carries a deferred error */
 
@@ -287,6 +290,9 @@ struct ax_exec
 
 uint64_t ax_exec_now_ns(void);
 
+/* A task of the run, with an arena of its own. */
+ax_status ax_exec_task(ax_exec *x, ax_task *t) AX_MUST_USE;
+
 /* Deferred errors are ordered by stage and work item; work behind the lowest is not wanted. */
 static inline bool ax_behind_poison(const ax_stage *st, uint32_t item)
 {
@@ -296,7 +302,7 @@ static inline bool ax_behind_poison(const ax_stage *st, uint32_t item)
 
 /* compile.c.  Thread: host. */
 ax_status ax_exec_compile(ax_exec *x) AX_MUST_USE;
-/* Free lanes and breakers, keep stages for printing; then forget the stages too.  No job may run. */
+/* Free lanes and breakers, keep stages for printing; then forget these too.  No job may run. */
 void ax_exec_release(ax_exec *x);
 void ax_exec_uncompile(ax_exec *x);
 

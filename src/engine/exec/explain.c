@@ -47,7 +47,6 @@ static void scan_stats(const ax_exec *x, ax_scan_stats *s)
 
 void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
 {
-    const ax_io_stats *io = &x->env->io_stats;
     uint64_t end = x->end_ns != 0 ? x->end_ns : ax_exec_now_ns();
 
     memset(out, 0, sizeof *out);
@@ -74,14 +73,10 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
         out->cpu_ns += ax_group_cpu_ns(x->group);
     }
     if (x->begin_ns != 0)
-    {
         out->elapsed_ns = end - x->begin_ns;
-        out->requests = atomic_load_explicit(&io->requests, memory_order_relaxed) - x->io0_requests;
-        out->bytes_read =
-            atomic_load_explicit(&io->bytes_read, memory_order_relaxed) - x->io0_bytes;
-        out->bytes_cached =
-            atomic_load_explicit(&io->bytes_cached, memory_order_relaxed) - x->io0_cached;
-    }
+    out->requests = LOAD(io.requests);
+    out->bytes_read = LOAD(io.bytes_read);
+    out->bytes_cached = LOAD(io.bytes_cached);
     if (x->plan == NULL)
         out->open_ns = out->elapsed_ns;
     out->from_metadata = x->count_only && x->state == AX_ES_DRAINED &&
@@ -89,7 +84,7 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
                                               memory_order_relaxed) == 0;
 }
 
-/* ---- the pipeline ------------------------------------------------------------------------------- */
+/* ---- the pipeline ---------------------------------------------------------------------------- */
 
 typedef struct out
 {

@@ -4,14 +4,14 @@
  * of equal ones; it goes too when its delete mark is set.  Input is ordered by key, one lane.  The
  * last key of a batch may go on in the next one, so its best row is held back, copied.
  *
- * Key sets: serialised keys in an open-addressing table, filled under a lock, then only read.  Nulls
- * equal nulls; numbers are normalised so that equal values have equal bytes. */
+ * Key sets: serialised keys in an open-addressing table, filled under a lock, then only read.
+ * Nulls equal nulls; numbers are normalised so that equal values have equal bytes. */
 #include "base/hash.h"
 #include "exec/exec_int.h"
 
 #include <string.h>
 
-/* ---- final -------------------------------------------------------------------------------------- */
+/* ---- final ----------------------------------------------------------------------------------- */
 
 struct ax_final
 {
@@ -242,7 +242,7 @@ ax_status ax_final_flush(ax_lane *l, uint32_t i, ax_batch **b)
     return emit_batch(l, i, f->arena[f->cur], b);
 }
 
-/* ---- key sets ------------------------------------------------------------------------------------- */
+/* ---- key sets -------------------------------------------------------------------------------- */
 
 struct ax_keyset
 {

@@ -13,7 +13,7 @@ static void wake_host(ax_exec *x)
         x->o.wake(x->o.wake_arg);
 }
 
-/* ---- errors and the end ----------------------------------------------------------------------- */
+/* ---- errors and the end ---------------------------------------------------------------------- */
 
 void ax_exec_fail(ax_exec *x, const ax_error *err)
 {
@@ -66,7 +66,7 @@ void ax_exec_finish(ax_exec *x)
     wake_host(x);
 }
 
-/* ---- batches on arenas of their own ----------------------------------------------------------- */
+/* ---- batches on arenas of their own ---------------------------------------------------------- */
 
 void ax_held_free(ax_held *h)
 {
@@ -126,6 +126,16 @@ static ax_status copy_rows(ax_task *t, const ax_batch *b, ax_batch *out)
     out->split = b->split;
     out->row0 = b->row0;
     AX_NEW(t, out->col, (ax_vec *) ax_arena_alloc0(out->arena, (b->ncols + 1) * sizeof *out->col));
+    if (b->sel != NULL || b->rowid != NULL)
+    {
+        AX_NEW(t, out->rowid, (ax_rowid *) ax_arena_alloc(out->arena, b->nsel * sizeof(ax_rowid)));
+        for (uint32_t i = 0; i < b->nsel; i++)
+        {
+            uint32_t r = b->sel != NULL ? b->sel[i] : i;
+
+            out->rowid[i] = b->rowid != NULL ? b->rowid[r] : (ax_rowid){b->split, b->row0 + r};
+        }
+    }
     for (uint32_t i = 0; i < b->ncols; i++)
         AX_TRY(ax_vec_gather(t, out->arena, &b->col[i], b->sel, b->nsel, true, &out->col[i]));
     return AX_OK;
@@ -148,7 +158,7 @@ ax_status ax_held_copy(ax_task *t, ax_exec *x, const ax_batch *b, ax_held **out)
     return AX_OK;
 }
 
-/* ---- the output queue -------------------------------------------------------------------------- */
+/* ---- the output queue ------------------------------------------------------------------------ */
 
 bool ax_out_push(ax_lane *l, ax_held *h)
 {
@@ -211,7 +221,7 @@ void ax_out_clear(ax_exec *x)
     }
 }
 
-/* Take the first batch; lanes that wait for room go on when half of it is free again.  Under lock. */
+/* Take the first batch; lanes that wait go on when half of the room is free again.  Under lock. */
 static ax_held *out_pop(ax_exec *x)
 {
     ax_held *h = x->out_head;
@@ -262,7 +272,8 @@ ax_exec_next_result ax_out_next(ax_exec *x, ax_batch **out)
         *out = &x->given->b;
         r = AX_EXEC_BATCH;
     }
-    else if (x->out_done && atomic_load_explicit(&x->poison_key, memory_order_relaxed) != UINT64_MAX)
+    else if (x->out_done &&
+             atomic_load_explicit(&x->poison_key, memory_order_relaxed) != UINT64_MAX)
     {
         *out = poison_batch(x);
         r = AX_EXEC_BATCH;
@@ -273,7 +284,7 @@ ax_exec_next_result ax_out_next(ax_exec *x, ax_batch **out)
     return r;
 }
 
-/* ---- requests to the host ------------------------------------------------------------------------ */
+/* ---- requests to the host -------------------------------------------------------------------- */
 
 void ax_host_ask(ax_lane *l, const ax_host_need *need)
 {
@@ -336,7 +347,7 @@ ax_status ax_exec_reply(ax_exec *x, const ax_value *value, const ax_error *const
     return AX_OK;
 }
 
-/* ---- external inputs ------------------------------------------------------------------------------- */
+/* ---- external inputs ------------------------------------------------------------------------- */
 
 static bool input_full(const ax_input *in)
 {

@@ -46,12 +46,6 @@ static ax_status sink_prepare(ax_task *t, ax_sink *s)
     return AX_OK;
 }
 
-static ax_status task_of(ax_exec *x, ax_task *t)
-{
-    memset(t, 0, sizeof *t);
-    return ax_task_init(t, &x->budget, &x->stop);
-}
-
 static void sink_done(ax_exec *x, ax_sink *s)
 {
     ax_task t;
@@ -70,7 +64,7 @@ static void sink_done(ax_exec *x, ax_sink *s)
                 stage_start(w);
         return;
     }
-    st = task_of(x, &t);
+    st = ax_exec_task(x, &t);
     if (st == AX_OK)
         st = sink_prepare(&t, s);
     if (st != AX_OK)
@@ -94,7 +88,7 @@ static ax_status end_unused(ax_exec *x, ax_stage *st)
 
     if (st->sink->breaker == NULL || st->nlane >= st->nlanes)
         return AX_OK;
-    s = task_of(x, &t);
+    s = ax_exec_task(x, &t);
     for (uint32_t i = st->nlane; i < st->nlanes && s == AX_OK; i++)
         s = st->sink->breaker->ops->put_end(&t, st->sink->breaker, st->slot0 + i);
     if (s != AX_OK)
@@ -112,7 +106,7 @@ static void stage_done(ax_stage *st)
         sink_done(st->x, st->sink);
 }
 
-/* ---- one lane --------------------------------------------------------------------------------- */
+/* ---- one lane -------------------------------------------------------------------------------- */
 
 static ax_status parts_next(ax_lane *l, ax_batch **out, ax_go *go)
 {
@@ -339,7 +333,7 @@ static ax_run lane_run(ax_job *job)
     return AX_RUN_DONE;
 }
 
-/* ---- starting stages ---------------------------------------------------------------------------- */
+/* ---- starting stages ------------------------------------------------------------------------- */
 
 static ax_status lane_init(ax_stage *st, uint32_t i)
 {
@@ -349,7 +343,7 @@ static ax_status lane_init(ax_stage *st, uint32_t i)
     l->stage = st;
     l->slot = st->slot0 + i;
     l->item = UINT32_MAX;
-    AX_TRY(task_of(x, &l->task));
+    AX_TRY(ax_exec_task(x, &l->task));
     l->task.lane = l->slot;
     ax_job_init(&l->job, lane_run, x->group);
     AX_NEW(&l->task, l->state_arena, ax_arena_create(&x->budget, 0));
@@ -402,7 +396,7 @@ static void stage_start(ax_stage *st)
         stage_done(st);
         return;
     }
-    s = task_of(x, &t);
+    s = ax_exec_task(x, &t);
     if (s == AX_OK)
         s = stage_make_lanes(st, &t, n);
     if (s != AX_OK)

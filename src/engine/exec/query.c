@@ -8,7 +8,14 @@
 
 #include <string.h>
 
-/* ---- making ----------------------------------------------------------------------------------- */
+ax_status ax_exec_task(ax_exec *x, ax_task *t)
+{
+    memset(t, 0, sizeof *t);
+    t->io = &x->io;
+    return ax_task_init(t, &x->budget, &x->stop);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static ax_status copy_params(ax_exec *x, const ax_params *p)
 {
@@ -43,10 +50,11 @@ static ax_status make(ax_env *env, const ax_exec_opts *o, ax_exec **out)
     pthread_mutex_init(&x->lock, NULL);
     atomic_init(&x->poison_key, UINT64_MAX);
     ax_error_clear(&x->error);
-    ax_budget_init(&x->budget, "query", o->memory_limit_bytes > 0 ? o->memory_limit_bytes : INT64_MAX,
-                   env->budget);
+    ax_budget_init(&x->budget, "query",
+                   o->memory_limit_bytes > 0 ? o->memory_limit_bytes : INT64_MAX, env->budget);
     atomic_fetch_add_explicit(&env->queries, 1, memory_order_relaxed);
-    AX_TRY(ax_task_init(&x->task, &x->budget, NULL));
+    AX_TRY(ax_exec_task(x, &x->task));
+    x->task.stop = NULL;
     AX_NEW(&x->task, x->base, ax_arena_create(&x->budget, 0));
     return copy_params(x, &o->params);
 }
@@ -90,19 +98,12 @@ ax_status ax_exec_start(ax_env *env, const ax_plan *p, const ax_exec_opts *o, ax
     return hand_out(x, st, out, err);
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static ax_status launch(ax_exec *x)
 {
-    const ax_io_stats *io = &x->env->io_stats;
-
     if (x->begin_ns == 0)
-    {
         x->begin_ns = ax_exec_now_ns();
-        x->io0_requests = atomic_load_explicit(&io->requests, memory_order_relaxed);
-        x->io0_bytes = atomic_load_explicit(&io->bytes_read, memory_order_relaxed);
-        x->io0_cached = atomic_load_explicit(&io->bytes_cached, memory_order_relaxed);
-    }
     if (ax_group_create(x->env->pool, x->max_lanes, &x->group) != AX_OK)
         return ax_fail_nomem(&x->task, 0);
     return x->plan != NULL ? ax_exec_launch(x) : ax_opening_launch(x);

@@ -26,7 +26,9 @@ static uint32_t range_rows(const ax_snapshot *snap, const ax_split *sp, uint32_t
 {
     uint64_t want, granule = sp->granule_rows;
 
-    if (lanes < 2 || granule == 0 || snap->splits >= 2 * lanes || sp->nrows > UINT32_MAX / 2)
+    if (lanes < 2 || granule == 0 || snap->splits >= 2 * lanes)
+        return 0;
+    if (sp->nrows <= 0 || sp->nrows > UINT32_MAX / 2)
         return 0;
     want = (uint64_t) (snap->rows > 0 ? snap->rows : 0) / (RANGES_PER_LANE * lanes);
     if (want < RANGE_ROWS)
@@ -80,7 +82,7 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
     return AX_OK;
 }
 
-/* ---- live bounds ------------------------------------------------------------------------------ */
+/* ---- live bounds ----------------------------------------------------------------------------- */
 
 void ax_scan_tighten(void *scan, const ax_value *bound)
 {
@@ -99,7 +101,7 @@ void ax_scan_tighten(void *scan, const ax_value *bound)
     pthread_mutex_unlock(&s->live_lock);
 }
 
-/* ---- one lane --------------------------------------------------------------------------------- */
+/* ---- one lane -------------------------------------------------------------------------------- */
 
 static const ax_work *item_of(const ax_lane *l)
 {
@@ -238,21 +240,15 @@ static int64_t item_rows(const ax_lane *l)
     return sp.ndeletes > 0 ? -1 : sp.nrows;
 }
 
-static ax_status begin_read(ax_lane *l, ax_match match, const ax_rowset *may)
+static ax_status begin_read(ax_lane *l, ax_match match)
 {
     ax_scan *s = l->stage->scan;
     const ax_snapfile *f = file_of(l);
-    bool any, filtered = s->filter != NULL && (l->stage->x->o.allow & AX_ALLOW_PREWHERE) != 0;
+    bool filtered = s->filter != NULL && (l->stage->x->o.allow & AX_ALLOW_PREWHERE) != 0;
 
     if (s->count_meta && match == AX_MATCH_ALL && item_rows(l) >= 0)
     {
         atomic_fetch_add_explicit(&s->meta_rows, (uint64_t) item_rows(l), memory_order_relaxed);
-        l->scan_state = AX_SCAN_CLAIM;
-        return AX_OK;
-    }
-    AX_TRY(cut_rows(l, may, &any));
-    if (!any)
-    {
         l->scan_state = AX_SCAN_CLAIM;
         return AX_OK;
     }
@@ -281,6 +277,7 @@ static ax_status claim(ax_lane *l, ax_go *go)
     ax_stage *st = l->stage;
     ax_scan *s = st->scan;
     uint32_t i = UINT32_MAX;
+    bool any;
 
     *go = AX_GO_END;
     if (!ax_stage_enough(st))
@@ -296,7 +293,10 @@ static ax_status claim(ax_lane *l, ax_go *go)
     AX_CHECK(&l->task, file_of(l)->bind != NULL || s->ncolumns == 0, AX_EPLAN,
              "plan scans a source without declared columns");
     if (s->prune == NULL || (ax_filter_steps(s->prune) == 0 && ax_filter_version(s->prune) == 0))
-        return begin_read(l, AX_MATCH_ALL, NULL);
+    {
+        AX_TRY(cut_rows(l, NULL, &any));
+        return begin_read(l, AX_MATCH_ALL);
+    }
     l->scan_state = AX_SCAN_PRUNE;
     return l->format->prune_begin(&l->task, l->morsel, file_of(l)->bind, item_of(l)->split,
                                   s->prune, st->x->o.allow, &l->op);
@@ -305,15 +305,18 @@ static ax_status claim(ax_lane *l, ax_go *go)
 static ax_status pruned(ax_lane *l)
 {
     ax_match match = l->ev.match;
-    const ax_rowset *may = l->ev.rows;
     uint8_t by = l->ev.by < AX_PRUNED_CNT ? l->ev.by : AX_PRUNED_NOT;
     ax_exec *x = l->stage->x;
+    bool any = match != AX_MATCH_NONE;
 
+    /* The rows die with the operation. */
+    if (any)
+        AX_TRY(cut_rows(l, match == AX_MATCH_SOME ? l->ev.rows : NULL, &any));
     end_op(l);
-    if (match != AX_MATCH_NONE)
-        return begin_read(l, match, match == AX_MATCH_SOME ? may : NULL);
+    if (any)
+        return begin_read(l, match);
     /* Of a split in several ranges the first counts. */
-    if (item_of(l)->range.begin == 0)
+    if (match == AX_MATCH_NONE && item_of(l)->range.begin == 0)
         atomic_fetch_add_explicit(&x->splits_pruned[by], 1, memory_order_relaxed);
     l->scan_state = AX_SCAN_CLAIM;
     return AX_OK;

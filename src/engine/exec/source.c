@@ -60,7 +60,7 @@ void ax_snapshot_unref(ax_snapshot *s)
     ax_obj_free(s);
 }
 
-/* ---- one file ----------------------------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 static const char *path_of(const open_lane *l) { return l->o->snap->file[l->i].path; }
 
@@ -125,7 +125,6 @@ static ax_status opened(open_lane *l)
     l->io = l->req[0].file;
     l->req[0].file = NULL;
     l->id = *ax_io_file_id(l->io);
-    ax_io_file_count_to(l->io, &l->o->x->env->io_stats);
     l->state = OPEN_STEP;
     if (l->format != NULL)
         return AX_OK;
@@ -197,7 +196,7 @@ static ax_status advance(open_lane *l, bool *end)
     return AX_OK;
 }
 
-/* ---- lanes ---------------------------------------------------------------------------------------- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 static void add_up(ax_snapshot *s)
 {
@@ -280,7 +279,7 @@ static ax_status make_lane(struct ax_opening *o, open_lane *l)
     l->o = o;
     l->i = UINT32_MAX;
     o->nlanes++;
-    AX_TRY(ax_task_init(&l->task, &o->x->budget, &o->x->stop));
+    AX_TRY(ax_exec_task(o->x, &l->task));
     AX_NEW(&l->task, l->morsel, ax_arena_create(&o->x->budget, 0));
     if (o->src->ncols > 0)
     {
@@ -291,7 +290,7 @@ static ax_status make_lane(struct ax_opening *o, open_lane *l)
     return AX_OK;
 }
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static ax_status expand(struct ax_opening *o, ax_task *t)
 {
@@ -303,7 +302,8 @@ static ax_status expand(struct ax_opening *o, ax_task *t)
     /* Formats that are directories take their paths as they are. */
     if (src->format != NULL && src->format->directory)
     {
-        AX_NEW(t, file, (ax_lake_file *) ax_arena_alloc0(s->arena, (src->npaths + 1) * sizeof *file));
+        AX_NEW(t, file,
+               (ax_lake_file *) ax_arena_alloc0(s->arena, (src->npaths + 1) * sizeof *file));
         n = src->npaths;
         for (uint32_t i = 0; i < n; i++)
             AX_NEW(t, file[i].path,
@@ -312,7 +312,8 @@ static ax_status expand(struct ax_opening *o, ax_task *t)
     else
         AX_TRY(ax_lake_expand(t, o->x->env->io, s->arena, src->path, src->npaths,
                               src->format != NULL ? src->format->suffixes : NULL, &file, &n));
-    AX_NEW(t, s->file, (ax_snapfile *) ax_arena_alloc0(s->arena, ((size_t) n + 1) * sizeof *s->file));
+    AX_NEW(t, s->file,
+           (ax_snapfile *) ax_arena_alloc0(s->arena, ((size_t) n + 1) * sizeof *s->file));
     for (uint32_t i = 0; i < n; i++)
     {
         s->file[i].path = file[i].path;
@@ -359,7 +360,7 @@ static ax_run list_run(ax_job *job)
     return AX_RUN_DONE;
 }
 
-/* ---- from and to the run -------------------------------------------------------------------------------- */
+/* ---- from and to the run --------------------------------------------------------------------- */
 
 ax_status ax_opening_launch(ax_exec *x)
 {
@@ -370,7 +371,7 @@ ax_status ax_opening_launch(ax_exec *x)
     o->x = x;
     o->src = x->source;
     x->opening = o;
-    AX_TRY(ax_task_init(&o->list_task, &x->budget, &x->stop));
+    AX_TRY(ax_exec_task(x, &o->list_task));
     AX_NEW(t, o->arena, ax_arena_create(&x->budget, 0));
     AX_NEW(t, o->snap, (ax_snapshot *) ax_obj_alloc(sizeof *o->snap));
     atomic_init(&o->snap->refs, 1);

@@ -1,7 +1,7 @@
 /* Lakes: which files make a table.
  *
- * A path names a file, a directory, or a glob (`*`, `?`, `[a-z]`, `{a,b}`, and `**` for any depth of
- * directories).  Names that begin with `_` or `.` inside directories and globs are left out, as
+ * A path names a file, a directory, or a glob (`*`, `?`, `[a-z]`, `{a,b}`, and `**` for any depth
+ * of directories).  Names that begin with `_` or `.` inside directories and globs are left out, as
  * writers of lakes expect.  Files come back sorted by path, each once.  Table formats (Iceberg,
  * Delta) and Hive partitions will answer the same question with constants per file. */
 #ifndef AX_LAKE_H

@@ -487,7 +487,8 @@ ax_node *ax_plan_join(ax_plan *p, ax_join_kind kind, ax_node *left, ax_node *rig
         node->type[i] = from_left ? left->type[i] : right->type[i - left->ncols];
         node->name[i] = from_left ? left->name[i] : right->name[i - left->ncols];
     }
-    if (!exprs_fit(p, left_key, nkeys, left, false) || !exprs_fit(p, right_key, nkeys, right, false))
+    if (!exprs_fit(p, left_key, nkeys, left, false) ||
+        !exprs_fit(p, right_key, nkeys, right, false))
         return NULL;
     for (uint32_t i = 0; i < nkeys; i++)
         if (left_key[i]->type.id != right_key[i]->type.id)

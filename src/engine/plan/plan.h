@@ -2,8 +2,8 @@
  *
  * A plan is a tree of nodes in one arena, built bottom-up by the host and not changed by running:
  * the same plan may run again with other parameters.  Every node has output columns with types;
- * expressions of a node refer to its child's output columns by ordinal (a join's: left columns, then
- * right).  Nodes say what, not how: threads, partitions, spilling and pruning are exec/'s.
+ * expressions of a node refer to its child's output columns by ordinal (a join's: left columns,
+ * then right).  Nodes say what, not how: threads, partitions, spilling and pruning are exec/'s.
  *
  *     scan ---------+
  *     external_input+--> filter --> project --> aggregate --> filter (having) --> topn --> limit
@@ -51,7 +51,10 @@ typedef struct ax_agg_call
 
 typedef enum ax_join_kind { AX_JOIN_INNER, AX_JOIN_LEFT, AX_JOIN_RIGHT, AX_JOIN_FULL, AX_JOIN_SEMI,
     AX_JOIN_ANTI } ax_join_kind;
-typedef enum ax_setop_kind { AX_SET_UNION_ALL, AX_SET_UNION, AX_SET_INTERSECT, AX_SET_EXCEPT } ax_setop_kind;
+typedef enum ax_setop_kind
+{
+    AX_SET_UNION_ALL, AX_SET_UNION, AX_SET_INTERSECT, AX_SET_EXCEPT
+} ax_setop_kind;
 typedef enum ax_final_rule { AX_FINAL_LAST, AX_FINAL_VERSION, AX_FINAL_COLLAPSE, AX_FINAL_SUM,
     AX_FINAL_AGGREGATE } ax_final_rule;
 

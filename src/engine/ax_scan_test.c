@@ -1,0 +1,294 @@
+/* Scans end to end over the fake remote store and the fake granule format: openings, caches, rows,
+ * filters, limits, counts. */
+#include "fake_host_test.h"
+
+#define N 20000u /* rows of a table of 4 splits */
+
+static void scan_returns_every_row(void **state)
+{
+    (void) state;
+    for (uint32_t threads = 1; threads <= 4; threads++)
+    {
+        host h;
+        sums s;
+
+        host_begin(&h, threads, 300);
+        host_table(&h, 4, N / 4, 1000, row_plain);
+        assert_int_equal(ax_source_rows(h.source[0]), N);
+        assert_int_equal(ax_source_splits(h.source[0]), 4);
+        host_plan(&h);
+        x_scan(&h, 0, NULL);
+        s = host_run(&h);
+        assert_int_equal(s.last, AX_NEXT_DONE);
+        assert_int_equal(s.rows, N);
+        assert_int_equal(s.sum, (int64_t) N * (N - 1) / 2);
+        host_end(&h);
+    }
+}
+
+static void text_survives_the_queue(void **state)
+{
+    host h;
+    ax_query *q;
+    ax_batch *b;
+    uint32_t seen = 0;
+
+    (void) state;
+    host_begin(&h, 2, 0);
+    host_table(&h, 2, 3000, 700, row_plain);
+    host_plan(&h);
+    x_scan(&h, 0, NULL);
+    q = host_start(&h);
+    while (host_next(&h, q, &b) == AX_NEXT_BATCH)
+        for (uint32_t i = 0; i < b->nsel; i++)
+        {
+            ax_value id = ax_vec_value(&b->col[0], i), s = ax_vec_value(&b->col[3], i);
+            char want[32];
+
+            snprintf(want, sizeof want, "row %lld", (long long) id.u.i);
+            assert_int_equal(s.u.s.len, strlen(want));
+            assert_memory_equal(s.u.s.p, want, s.u.s.len);
+            seen++;
+        }
+    assert_int_equal(seen, 6000);
+    ax_query_destroy(q);
+    host_end(&h);
+}
+
+static void filters_prune_and_select(void **state)
+{
+    static const uint32_t allows[] = {AX_ALLOW_ALL, AX_ALLOW_ALL & ~(uint32_t) AX_ALLOW_PREWHERE};
+
+    (void) state;
+    for (int i = 0; i < 2; i++)
+    {
+        host h;
+        ax_query_opts o;
+        ax_query *q;
+        ax_profile p;
+        sums s;
+
+        host_begin(&h, 2, 100);
+        host_table(&h, 4, N / 4, 1000, row_plain);
+        host_plan(&h);
+        x_scan(&h, 0, x_call(&h, AX_FN_LT, x_col(&h, 0), x_int8(&h, 1500)));
+        o = host_opts(&h);
+        o.allow = allows[i];
+        q = host_start_with(&h, &o);
+        s = host_drain(&h, q);
+        assert_int_equal(s.rows, 1500);
+        assert_int_equal(s.sum, 1500 * 1499 / 2);
+        ax_query_profile(q, &p);
+        assert_int_equal(p.splits, 4);
+        assert_int_equal(p.splits_pruned[AX_PRUNED_MINMAX], 3);
+        assert_int_equal(p.scan.rows_read, 2000); /* granules after the second are skipped */
+        assert_int_equal(p.rows_out, 1500);
+        assert_string_equal(p.format, "granules");
+        assert_string_equal(p.split_unit, "part");
+        ax_query_destroy(q);
+        host_end(&h);
+    }
+}
+
+static void second_open_only_asks_for_identity(void **state)
+{
+    host h;
+    ax_source *again;
+    int before;
+
+    (void) state;
+    host_begin(&h, 2, 0);
+    host_table(&h, 2, 100, 10, row_plain);
+    before = atomic_load(&ff_opens);
+    again = host_source(&h, h.uri[0][0]);
+    host_open(&h, again);
+    assert_int_equal(atomic_load(&ff_opens), before);
+    assert_int_equal(ax_source_rows(again), 200);
+    ax_source_destroy(again);
+    ax_engine_trim(h.engine);
+    host_open(&h, h.source[0]);
+    assert_int_equal(atomic_load(&ff_opens), before); /* the source held the file, not the cache */
+    host_end(&h);
+}
+
+static void nothing_happens_before_the_first_next(void **state)
+{
+    host h;
+    ax_query *q;
+
+    (void) state;
+    host_begin(&h, 2, 0);
+    host_table(&h, 2, 100, 10, row_plain);
+    while (ax_engine_threads(h.engine) > 0)
+    {
+        struct timespec nap = {0, 10000000};
+        nanosleep(&nap, NULL);
+    }
+    host_plan(&h);
+    x_scan(&h, 0, NULL);
+    q = host_start(&h);
+    assert_int_equal(ax_engine_threads(h.engine), 0);
+    ax_query_destroy(q);
+    assert_int_equal(ax_engine_threads(h.engine), 0);
+    host_end(&h);
+}
+
+static void missing_file_is_an_error(void **state)
+{
+    host h;
+    ax_source *s;
+    ax_query_opts o;
+    ax_query *q;
+    ax_batch *b;
+    ax_error err;
+
+    (void) state;
+    host_begin(&h, 2, 0);
+    s = host_source(&h, "fake://none");
+    o = host_opts(&h);
+    assert_int_equal(ax_query_open(h.engine, s, &o, &q, &err), AX_OK);
+    assert_int_equal(host_next(&h, q, &b), AX_NEXT_ERROR);
+    assert_int_equal(ax_query_error(q)->code, AX_ENOFILE);
+    assert_int_equal(host_next(&h, q, &b), AX_NEXT_ERROR);
+    ax_query_destroy(q);
+    ax_source_destroy(s);
+    host_end(&h);
+}
+
+static void read_error_ends_the_query(void **state)
+{
+    host h;
+    ax_query *q;
+    sums s;
+
+    (void) state;
+    host_begin(&h, 2, 200);
+    host_table(&h, 4, N / 4, 500, row_plain);
+    host_plan(&h);
+    x_scan(&h, 0, NULL);
+    q = host_start(&h);
+    pthread_mutex_lock(&h.remote.lock);
+    h.remote.fail_nth = h.remote.nreads + 7;
+    pthread_mutex_unlock(&h.remote.lock);
+    s = host_drain(&h, q);
+    assert_int_equal(s.last, AX_NEXT_ERROR);
+    assert_int_equal(ax_query_error(q)->code, AX_ENET);
+    assert_string_equal(ax_query_error(q)->place.file, h.uri[0][0]);
+    ax_query_destroy(q);
+    host_end(&h);
+}
+
+/* limit, offset -> rows expected of 20000 */
+static void limits_are_exact(void **state)
+{
+    static const int64_t cases[][3] = {{0, 0, 0},         {1, 0, 1},          {999, 0, 999},
+                                       {5000, 100, 5000}, {30000, 0, N},      {10, 19995, 5},
+                                       {10, 20000, 0},    {10, 40000, 0},     {1, 19999, 1},
+                                       {-1, 15000, 5000}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    {
+        host h;
+        sums s;
+
+        host_begin(&h, 3, 50);
+        host_table(&h, 4, N / 4, 1000, row_plain);
+        host_plan(&h);
+        assert_non_null(ax_plan_limit(h.plan, x_scan(&h, 0, NULL),
+                                      cases[i][0] >= 0 ? x_int8(&h, cases[i][0]) : NULL,
+                                      x_int8(&h, cases[i][1])));
+        s = host_run(&h);
+        assert_int_equal(s.last, AX_NEXT_DONE);
+        assert_int_equal(s.rows, cases[i][2]);
+        host_end(&h);
+    }
+}
+
+static void limit_stops_the_scan(void **state)
+{
+    host h;
+    int before;
+
+    (void) state;
+    host_begin(&h, 2, 0);
+    host_table(&h, 4, N / 4, 100, row_plain);
+    host_plan(&h);
+    ax_plan_limit(h.plan, x_scan(&h, 0, NULL), x_int8(&h, 10), NULL);
+    before = atomic_load(&ff_blocks);
+    assert_int_equal(host_run(&h).rows, 10);
+    assert_true(atomic_load(&ff_blocks) - before < 20);
+    host_end(&h);
+}
+
+static void no_files_and_no_rows(void **state)
+{
+    host h;
+    ax_source *none;
+    ax_source_spec spec = {.format = "auto", .col = host_columns(), .ncols = FF_COLS};
+    ax_error err;
+
+    (void) state;
+    host_begin(&h, 2, 0);
+    host_table(&h, 0, 0, 10, row_plain);
+    host_table(&h, 3, 0, 10, row_plain);
+    assert_int_equal(ax_source_create(h.engine, &spec, &none, &err), AX_OK);
+    host_open(&h, none);
+    assert_int_equal(ax_source_files(none), 0);
+    assert_int_equal(ax_source_schema(none)->n, 0);
+    assert_string_equal(ax_source_format(none), "");
+    h.source[h.ntables++] = none;
+    for (uint32_t i = 0; i < 3; i++)
+    {
+        sums s;
+
+        host_plan(&h);
+        x_scan(&h, i, NULL);
+        s = host_run(&h);
+        assert_int_equal(s.last, AX_NEXT_DONE);
+        assert_int_equal(s.rows, 0);
+    }
+    host_end(&h);
+}
+
+static void one_big_split_feeds_all_lanes(void **state)
+{
+    host h;
+    ax_query *q;
+    ax_profile p;
+    sums s;
+
+    (void) state;
+    host_begin(&h, 2, 200);
+    host_table(&h, 1, 600000, 2000, row_plain);
+    host_plan(&h);
+    x_scan(&h, 0, NULL);
+    q = host_start(&h);
+    s = host_drain(&h, q);
+    assert_int_equal(s.rows, 600000);
+    assert_int_equal(s.sum, 600000ll * 599999 / 2);
+    ax_query_profile(q, &p);
+    assert_int_equal(p.threads_peak, 2);
+    assert_true(p.splits_done > 1);
+    ax_query_destroy(q);
+    host_end(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scan_returns_every_row),
+        cmocka_unit_test(text_survives_the_queue),
+        cmocka_unit_test(filters_prune_and_select),
+        cmocka_unit_test(second_open_only_asks_for_identity),
+        cmocka_unit_test(nothing_happens_before_the_first_next),
+        cmocka_unit_test(missing_file_is_an_error),
+        cmocka_unit_test(read_error_ends_the_query),
+        cmocka_unit_test(limits_are_exact),
+        cmocka_unit_test(limit_stops_the_scan),
+        cmocka_unit_test(no_files_and_no_rows),
+        cmocka_unit_test(one_big_split_feeds_all_lanes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
