@@ -39,6 +39,7 @@ typedef enum op_kind
     OP_COUNT, /* min..max characters of these bytes */
     OP_LAST,  /* the longest run after which the rest matches */
     OP_OPT,   /* an optional part up to `skip` */
+    OP_OPT_LIT, /* one that is these bytes */
     OP_OPEN,
     OP_CLOSE,
     OP_END    /* of the string */
@@ -49,8 +50,9 @@ typedef struct seq_op
     uint8_t kind;
     uint8_t cap;              /* OPEN, CLOSE: which group */
     uint8_t cap_lo, cap_hi;   /* OPT: groups inside, [lo, hi) */
-    bool retry;               /* OPT: not forced */
+    bool retry;               /* OPT: not forced, may have to be given up */
     bool until;               /* RUN, LAST: all bytes but `stop` */
+    bool all;                 /* RUN, LAST: all bytes */
     uint8_t stop;             /* ONE: the byte */
     uint16_t min, max;
     uint32_t skip;            /* OPT */
@@ -58,7 +60,7 @@ typedef struct seq_op
     uint32_t lit_n;
     uint64_t head, head_mask; /* LIT: its first eight bytes */
     uint64_t bits[4];         /* bytes of the class; OPT that is forced: its first bytes */
-    re_dfa rest;              /* LAST */
+    const re_dfa *rest;       /* LAST */
 } seq_op;
 
 /* cap < 0: bytes */
@@ -71,6 +73,8 @@ struct ax_reseq
     uint32_t ncap;
     seq_part part[MAX_PARTS];
     uint32_t nparts;
+    uint32_t nreset;
+    uint8_t reset[MAX_CAPS];  /* groups inside options: they may take no part */
 };
 
 /* ---- items: the pattern as a flat list ------------------------------------------------------- */
@@ -311,6 +315,7 @@ static bool one_stop(const uint64_t *bits, uint8_t *stop)
 static ax_status last_op(compiler *c, uint32_t i, seq_op *op)
 {
     re_node **rest;
+    re_dfa *dfa;
     uint32_t n = 0;
 
     if (c->it[i].depth > 0)
@@ -326,7 +331,9 @@ static ax_status last_op(compiler *c, uint32_t i, seq_op *op)
             j = c->it[j].end;
     }
     op->kind = OP_LAST;
-    return ax_re_dfa(c->t, c->a, rest, n, RE_REVERSE, &op->rest);
+    AX_NEW(c->t, dfa, ax_arena_alloc0(c->a, sizeof(*dfa)));
+    op->rest = dfa;
+    return ax_re_dfa(c->t, c->a, rest, n, RE_REVERSE, dfa);
 }
 
 static ax_status run_op(compiler *c, uint32_t i)
@@ -339,6 +346,7 @@ static ax_status run_op(compiler *c, uint32_t i)
     op->max = x->max;
     memcpy(op->bits, x->bits, sizeof op->bits);
     op->until = one_stop(x->bits, &op->stop);
+    op->all = ax_re_is_any(x->atom);
     if (ax_re_is_any(x->atom) && x->max == AX_RE_INF && x->min <= 1 && rest_is_any(c, i))
     {
         op->kind = OP_REST;
@@ -394,6 +402,8 @@ static ax_status opt_op(compiler *c, uint32_t i, uint32_t *patch)
         {
             op->cap_lo = op->cap_lo == 0 ? c->it[j].cap : op->cap_lo;
             op->cap_hi = (uint8_t) (c->it[j].cap + 1);
+            if (c->it[i].depth == 0)
+                c->q->reset[c->q->nreset++] = c->it[j].cap;
         }
     first_of(c, i + 1, inside);
     first_of(c, c->it[i].end, follow);
@@ -406,6 +416,23 @@ static ax_status opt_op(compiler *c, uint32_t i, uint32_t *patch)
     if (slack_behind(c, c->it[i].end) > option_min(c, i))
         REFUSE(c, "an optional part and one of variable length overlap");
     return AX_OK;
+}
+
+/* An option that is one literal becomes one operation. */
+static void opt_end(compiler *c, uint32_t opt)
+{
+    seq_op *op = &c->q->op[opt];
+
+    if (c->q->nops == opt + 2 && op[1].kind == OP_LIT)
+    {
+        bool again = op->retry;
+
+        *op = op[1];
+        op->kind = OP_OPT_LIT;
+        op->retry = again;
+        c->q->nops--;
+    }
+    op->skip = c->q->nops;
 }
 
 static ax_status make_ops(compiler *c)
@@ -424,7 +451,7 @@ static ax_status make_ops(compiler *c)
                 AX_TRY(opt_op(c, i, &patch[top++]));
                 break;
             case I_OPT_END:
-                c->q->op[patch[--top]].skip = c->q->nops;
+                opt_end(c, patch[--top]);
                 break;
             case I_ATOM:
                 if (c->it[i].atom->kind == RE_CHAR && c->it[i].node == c->it[i].atom)
@@ -508,17 +535,19 @@ ax_status ax_reseq_compile(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n
 
 typedef struct span { const uint8_t *from, *to; } span;
 
-/* The first byte c, or end.  May read 16 bytes behind the end. */
+/* The first byte c, or end.  May read 32 bytes behind the end. */
 static inline const uint8_t *find_byte(const uint8_t *p, const uint8_t *end, uint8_t c)
 {
 #ifdef __SSE2__
     __m128i want = _mm_set1_epi8((char) c);
 
-    for (; p < end; p += 16)
+    for (; p < end; p += 32)
     {
         __m128i v = _mm_loadu_si128((const __m128i *) p);
+        __m128i w = _mm_loadu_si128((const __m128i *) (p + 16));
         uint32_t hit = (uint32_t) _mm_movemask_epi8(_mm_cmpeq_epi8(v, want));
 
+        hit |= (uint32_t) _mm_movemask_epi8(_mm_cmpeq_epi8(w, want)) << 16;
         if (hit != 0)
         {
             p += __builtin_ctz(hit);
@@ -537,6 +566,8 @@ static inline const uint8_t *run_end(const seq_op *op, const uint8_t *p, const u
 {
     if (op->until)
         return find_byte(p, end, op->stop);
+    if (op->all)
+        return end;
     while (p < end && bit_get(op->bits, *p))
         p++;
     return p;
@@ -559,7 +590,7 @@ static const uint8_t *count_end(const seq_op *op, uint32_t min, uint32_t max, co
 static const uint8_t *last_end(const seq_op *op, const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *lo = count_end(op, op->min, op->min, p, end), *hi, *at = end;
-    const re_dfa *d = &op->rest;
+    const re_dfa *d = op->rest;
     uint32_t state = d->start;
 
     if (lo == NULL)
@@ -577,65 +608,59 @@ static const uint8_t *last_end(const seq_op *op, const uint8_t *p, const uint8_t
 
 typedef struct retry { const seq_op *opt; const uint8_t *p; } retry;
 
-/* p behind op, or NULL. */
-static inline const uint8_t *advance(const seq_op *op, const uint8_t *p, const uint8_t *end)
+static inline bool lit_here(const seq_op *op, const uint8_t *p, const uint8_t *end)
 {
-    const uint8_t *r;
+    return (size_t) (end - p) >= op->lit_n && ((ax_load_u64(p) ^ op->head) & op->head_mask) == 0
+        && (op->lit_n <= 8 || memcmp(p + 8, op->lit + 8, op->lit_n - 8) == 0);
+}
 
-    switch (op->kind)
-    {
-        case OP_LIT:
-            if ((size_t) (end - p) < op->lit_n
-                || ((ax_load_u64(p) ^ op->head) & op->head_mask) != 0
-                || (op->lit_n > 8 && memcmp(p + 8, op->lit + 8, op->lit_n - 8) != 0))
-                return NULL;
-            return p + op->lit_n;
-        case OP_ONE:
-            return p + (p < end && *p == op->stop);
-        case OP_REST:
-            return (size_t) (end - p) < op->min ? NULL : end;
-        case OP_RUN:
-            r = run_end(op, p, end);
-            return (size_t) (r - p) < op->min ? NULL : r;
-        case OP_COUNT:
-            return count_end(op, op->min, op->max, p, end);
-        default:
-            return last_end(op, p, end);
-    }
+/* NULL unless p is at least min bytes behind from. */
+static inline const uint8_t *at_least(const uint8_t *from, const uint8_t *p, uint32_t min)
+{
+    return (size_t) (p - from) >= min ? p : NULL;
 }
 
 static bool match(const ax_reseq *q, const uint8_t *s, uint32_t n, span *caps)
 {
     const uint8_t *p = s, *end = s + n;
     const seq_op *op = q->op;
-    retry again[MAX_RETRY];
+    retry again[MAX_RETRY + 1];
     uint32_t top = 0;
 
-    memset(caps, 0, sizeof(*caps) * (q->ncap + 1));
     caps[0] = (span){s, end};
+    for (uint32_t i = 0; i < q->nreset; i++)
+        caps[q->reset[i]] = (span){NULL, NULL};
     for (;; op++)
     {
-        switch (op->kind)
+        switch ((op_kind) op->kind)
         {
-            case OP_OPEN:
-                caps[op->cap].from = p;
-                continue;
-            case OP_CLOSE:
-                caps[op->cap].to = p;
-                continue;
+            case OP_OPEN: caps[op->cap].from = p; continue;
+            case OP_CLOSE: caps[op->cap].to = p; continue;
+            case OP_ONE: p += p < end && *p == op->stop; continue;
             case OP_OPT:
                 if (op->retry)
                     again[top++] = (retry){op, p};
                 else if (p == end || !bit_get(op->bits, *p))
                     op = q->op + op->skip - 1;
                 continue;
+            case OP_OPT_LIT:
+            {
+                bool here = lit_here(op, p, end);
+
+                again[top] = (retry){op, p};
+                top += here && op->retry;
+                p += here ? op->lit_n : 0;
+                continue;
+            }
+            case OP_LIT: p = lit_here(op, p, end) ? p + op->lit_n : NULL; break;
+            case OP_REST: p = at_least(p, end, op->min); break;
+            case OP_RUN: p = at_least(p, run_end(op, p, end), op->min); break;
+            case OP_COUNT: p = count_end(op, op->min, op->max, p, end); break;
+            case OP_LAST: p = last_end(op, p, end); break;
             case OP_END:
                 if (p == end)
                     return true;
                 p = NULL;
-                break;
-            default:
-                p = advance(op, p, end);
                 break;
         }
         if (p != NULL)
