@@ -168,8 +168,6 @@ typedef enum ax_req_kind
     AX_REQ_TIMEZONE   /* offsets of a time zone over [from, to]: reply->zone */
 } ax_req_kind;
 
-typedef struct ax_zone_step { int64_t utc_usec; int32_t offset_s; } ax_zone_step;
-
 typedef struct ax_request
 {
     uint8_t kind;     /* ax_req_kind */

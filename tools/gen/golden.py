@@ -50,6 +50,7 @@ create function pg_temp.iv(i interval) returns text language sql as $$
 copy ask (key, expr) from stdin;
 """
 
+
 def ask(cases, setting=""):
     """[(key fields, SQL expression)] -> lines with the server's answers, in order."""
     lines = ["\t".join(["|".join(map(str, key)), expr]) for key, expr in cases]
@@ -66,7 +67,7 @@ def write(folder, name, lines):
         f.write("\n".join(lines) + "\n")
 
 
-# ---- numbers ----------------------------------------------------------------------------------
+# ---- numbers -----------------------------------------------------------------------------------
 
 EDGES = ["0", "0.0", "0.000", "1", "-1", "1.0", "2", "3", "-3", "7", "9999", "10000", "10001",
          "-10000.0001", "0.0001", "0.00010000", "0.9999", "99999999", "100000000", "0.5", "1.5",
@@ -173,7 +174,7 @@ def numeric_cases():
         yield ("avg", "%d/%d" % (total, scale), count), "%s / %s" % (text, num(count))
 
 
-# ---- integers and floats ------------------------------------------------------------------------
+# ---- integers and floats -----------------------------------------------------------------------
 
 def int_cases():
     for bits, name in ((16, "int2"), (32, "int4"), (64, "int8")):
@@ -220,7 +221,7 @@ def float_cases():
             "encode(float4send(%s / %s), 'hex')" % (sql_f32(a), sql_f32(b))
 
 
-# ---- dates ---------------------------------------------------------------------------------------
+# ---- dates -------------------------------------------------------------------------------------
 
 DAY = 86400 * 10**6
 TS_MIN, TS_LAST = -211813488000000000, 9223371331199999999
@@ -355,7 +356,7 @@ def date_cases():
                 "pg_temp.day(make_date(%d, %d, %d))" % (y, m, d)
 
 
-# ---- zones ----------------------------------------------------------------------------------------
+# ---- zones -------------------------------------------------------------------------------------
 
 ZONES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata",
          "Pacific/Apia", "America/Sao_Paulo", "Europe/Dublin", "UTC"]

@@ -11,7 +11,7 @@
 #define UNIX_EPOCH_USEC INT64_C(946684800000000) /* 1970-01-01 to 2000-01-01 */
 #define JULIAN_2000 2451545
 
-/* ---- units --------------------------------------------------------------------------------------- */
+/* ---- units ---------------------------------------------------------------------------------- */
 
 static const struct { const char *name; uint8_t unit; } unit_names[] = {
     {"c", AX_UNIT_CENTURY}, {"cent", AX_UNIT_CENTURY}, {"centuries", AX_UNIT_CENTURY},
@@ -52,7 +52,7 @@ ax_unit ax_unit_parse(const uint8_t *p, uint32_t len)
     return AX_UNIT_NONE;
 }
 
-/* ---- shared ----------------------------------------------------------------------------------------- */
+/* ---- shared --------------------------------------------------------------------------------- */
 
 K_INLINE int64_t floor_div(int64_t a, int64_t b)
 {
@@ -82,7 +82,7 @@ K_INLINE int64_t period_of(int64_t year, int32_t len)
     return year > 0 ? (year + len - 1) / len : -((len - year) / len);
 }
 
-/* ---- truncation ---------------------------------------------------------------------------------------- */
+/* ---- truncation ----------------------------------------------------------------------------- */
 
 /* Largest multiple of step that is not above ts; may wrap for garbage under nulls. */
 K_INLINE int64_t trunc_step(int64_t ts, int64_t step)
@@ -194,7 +194,7 @@ ax_status ax_ts_bin(const ax_interval *stride, int64_t ts, int64_t origin, int64
     return AX_OK;
 }
 
-/* ---- fields ----------------------------------------------------------------------------------------------- */
+/* ---- fields --------------------------------------------------------------------------------- */
 
 /* ISO 8601: a week belongs to the year of its Thursday. */
 K_INLINE int64_t iso_week(int32_t days, bool want_year)

@@ -39,7 +39,7 @@
 static inline bool ax_date_finite(int32_t d) { return d != AX_DATE_NINF && d != AX_DATE_PINF; }
 static inline bool ax_ts_finite(int64_t t) { return t != AX_TS_NINF && t != AX_TS_PINF; }
 
-/* ---- units ----------------------------------------------------------------------------------- */
+/* ---- units ---------------------------------------------------------------------------------- */
 
 typedef enum ax_unit
 {
@@ -63,7 +63,7 @@ static inline bool ax_unit_truncates(ax_unit u)
 static inline bool ax_unit_of_ts(ax_unit u) { return u > AX_UNIT_NONE && u < AX_UNIT_ZONE; }
 static inline bool ax_unit_of_date(ax_unit u) { return u >= AX_UNIT_DAY && u < AX_UNIT_ZONE; }
 
-/* ---- calendar ---------------------------------------------------------------------------------- */
+/* ---- calendar ------------------------------------------------------------------------------ */
 
 typedef struct ax_civil { int32_t year, month, day; } ax_civil;
 
@@ -112,7 +112,7 @@ static inline int32_t ax_ts_day(int64_t ts)
     return (int32_t) (q - (ts - q * AX_USEC_DAY < 0));
 }
 
-/* ---- truncation ---------------------------------------------------------------------------------- */
+/* ---- truncation ----------------------------------------------------------------------------- */
 
 /* Infinities stay.  u truncates. */
 ax_status ax_ts_trunc(ax_unit u, int64_t ts, int64_t *out) AX_MUST_USE;
@@ -124,7 +124,7 @@ bool ax_ts_trunc_run(ax_unit u, const int64_t *restrict in, int64_t *restrict ou
 ax_status ax_ts_bin(const ax_interval *stride, int64_t ts, int64_t origin, int64_t *out)
     AX_MUST_USE;
 
-/* ---- fields ------------------------------------------------------------------------------------- */
+/* ---- fields --------------------------------------------------------------------------------- */
 
 /* extract(u from ts).  false: null, which only infinities give. */
 bool ax_ts_extract(ax_unit u, int64_t ts, ax_num *out);
@@ -143,7 +143,7 @@ static inline int16_t ax_unit_scale(ax_unit u)
     return u == AX_UNIT_MILLISECOND ? 3 : u == AX_UNIT_SECOND || u == AX_UNIT_EPOCH ? 6 : 0;
 }
 
-/* ---- arithmetic ----------------------------------------------------------------------------------- */
+/* ---- arithmetic ----------------------------------------------------------------------------- */
 
 ax_status ax_date_add(int32_t d, int64_t days, int32_t *out) AX_MUST_USE;
 ax_status ax_date_diff(int32_t a, int32_t b, int32_t *out) AX_MUST_USE;
@@ -160,7 +160,7 @@ bool ax_ts_to_time(int64_t ts, int64_t *out);
 /* Negative years are BC. */
 ax_status ax_make_date(int32_t year, int32_t month, int32_t day, int32_t *out) AX_MUST_USE;
 
-/* ---- zones ------------------------------------------------------------------------------------------ */
+/* ---- zones ---------------------------------------------------------------------------------- */
 
 /* From utc_usec on, local time is UTC + offset_s. */
 typedef struct ax_zone_step { int64_t utc_usec; int32_t offset_s; } ax_zone_step;

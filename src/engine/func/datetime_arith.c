@@ -4,7 +4,7 @@
 
 static inline bool ts_valid(int64_t ts) { return ts >= AX_TS_MIN && ts < AX_TS_END; }
 
-/* ---- dates ----------------------------------------------------------------------------------- */
+/* ---- dates ---------------------------------------------------------------------------------- */
 
 ax_status ax_date_add(int32_t d, int64_t days, int32_t *out)
 {
@@ -68,7 +68,7 @@ ax_status ax_make_date(int32_t year, int32_t month, int32_t day, int32_t *out)
     return AX_OK;
 }
 
-/* ---- intervals ------------------------------------------------------------------------------------ */
+/* ---- intervals ------------------------------------------------------------------------------ */
 
 /* Move a local timestamp by months; the day is cut to the month's last. */
 static ax_status add_months(int64_t ts, int64_t months, int64_t *out)
@@ -140,7 +140,7 @@ ax_status ax_ts_diff(int64_t a, int64_t b, ax_interval *out)
     return AX_OK;
 }
 
-/* ---- zones ------------------------------------------------------------------------------------------- */
+/* ---- zones ---------------------------------------------------------------------------------- */
 
 /* Number of steps at or before t. */
 static uint32_t steps_until(const ax_zone *z, int64_t t, uint32_t *hint)

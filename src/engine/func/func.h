@@ -44,4 +44,8 @@ ax_type ax_agg_result(ax_agg_id id, ax_type arg);
 
 #include "func/kernel.h"
 
+/* Values, for finalisers, rewriters and the host: decimals; dates and zones. */
+#include "func/datetime.h"
+#include "func/numeric.h"
+
 #endif

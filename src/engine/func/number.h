@@ -8,7 +8,7 @@
 
 #include "vector/vector.h"
 
-/* ---- integers of `bits` 16, 32 or 64, carried in 64 ------------------------------------------------ */
+/* ---- integers of `bits` 16, 32 or 64, carried in 64 ----------------------------------------- */
 
 static inline int64_t ax_int_min(uint32_t bits) { return INT64_MIN >> (64 - bits); }
 static inline int64_t ax_int_cut(int64_t v, uint32_t bits)
@@ -24,7 +24,7 @@ ax_status ax_int_abs(int64_t a, uint32_t bits, int64_t *out) AX_MUST_USE;
 int64_t ax_int_shl(int64_t a, int32_t count, uint32_t bits);
 int64_t ax_int_shr(int64_t a, int32_t count, uint32_t bits);
 
-/* ---- floats ----------------------------------------------------------------------------------------- */
+/* ---- floats --------------------------------------------------------------------------------- */
 
 ax_status ax_f64_div(double a, double b, double *out) AX_MUST_USE;
 ax_status ax_f32_div(float a, float b, float *out) AX_MUST_USE;

@@ -46,7 +46,7 @@ static inline bool scale_up(ax_i128 *v, int32_t n)
     return true;
 }
 
-/* ---- sums and products --------------------------------------------------------------------- */
+/* ---- sums and products ---------------------------------------------------------------------- */
 
 /* b_sign: 1 adds, -1 subtracts. */
 static ax_status add_special(const ax_num *a, const ax_num *b, int b_sign, ax_num *out)
@@ -121,7 +121,7 @@ ax_status ax_num_mul(const ax_num *a, const ax_num *b, ax_num *out)
     return finish(ax_abs128(r), r < 0, dscale, out);
 }
 
-/* ---- quotients ------------------------------------------------------------------------------- */
+/* ---- quotients ------------------------------------------------------------------------------ */
 
 /* Exponent to base 10,000 of the first digit that is not 0, and that digit, of mag * 10^-dscale. */
 static int32_t first_digit(ax_u128 mag, int32_t dscale, uint32_t *digit)
@@ -225,7 +225,7 @@ ax_status ax_num_div(const ax_num *a, const ax_num *b, ax_num *out)
     return div_finite(a->v, a->dscale, b->v, b->dscale, out);
 }
 
-ax_status ax_num_avg(ax_i128 sum, int16_t dscale, int64_t count, ax_num *out)
+ax_status ax_num_mean(ax_i128 sum, int16_t dscale, int64_t count, ax_num *out)
 {
     return div_finite(sum, dscale, count, 0, out);
 }
@@ -290,7 +290,7 @@ ax_status ax_num_mod(const ax_num *a, const ax_num *b, ax_num *out)
     return finish(r, a->v < 0, b->dscale, out);
 }
 
-/* ---- signs ------------------------------------------------------------------------------------ */
+/* ---- signs ---------------------------------------------------------------------------------- */
 
 ax_num ax_num_neg(const ax_num *a)
 {
@@ -312,7 +312,7 @@ ax_num ax_num_sign(const ax_num *a)
     return a->special == AX_NUM_NAN ? *a : (ax_num){.v = sign_of(a)};
 }
 
-/* ---- rounding --------------------------------------------------------------------------------- */
+/* ---- rounding ------------------------------------------------------------------------------- */
 
 enum { CUT, HALF_AWAY, FLOOR, CEIL };
 
@@ -390,7 +390,7 @@ ax_num ax_num_floor(const ax_num *a)
     return to_scale(a, 0, FLOOR, &r) == AX_OK ? r : *a;
 }
 
-/* ---- what can be told before ------------------------------------------------------------------- */
+/* ---- what can be told before ---------------------------------------------------------------- */
 
 ax_num_bound ax_num_bound_of(ax_type t)
 {

@@ -25,7 +25,7 @@
 #define AX_NUM_DIGITS 38        /* |v| < 10^38 */
 #define AX_NUM_TEXT_MAX 16432   /* bytes ax_num_format writes at most, with the terminator */
 
-/* ---- arithmetic ---------------------------------------------------------------------------- */
+/* ---- arithmetic ----------------------------------------------------------------------------- */
 
 /* out may be an argument.  out means nothing unless AX_OK is returned. */
 ax_status ax_num_add(const ax_num *a, const ax_num *b, ax_num *out) AX_MUST_USE;
@@ -48,9 +48,9 @@ ax_num ax_num_floor(const ax_num *a);
 
 /* avg of integers or decimals: sum * 10^-dscale / count, count > 0, as the server's final functions
  * compute it.  |sum| may be any 128-bit integer.  For integers dscale is 0. */
-ax_status ax_num_avg(ax_i128 sum, int16_t dscale, int64_t count, ax_num *out) AX_MUST_USE;
+ax_status ax_num_mean(ax_i128 sum, int16_t dscale, int64_t count, ax_num *out) AX_MUST_USE;
 
-/* ---- conversions --------------------------------------------------------------------------- */
+/* ---- conversions ---------------------------------------------------------------------------- */
 
 static inline ax_num ax_num_from_int(int64_t v) { return (ax_num){.v = v}; }
 
@@ -70,7 +70,7 @@ ax_status ax_num_from_f32(float f, ax_num *out) AX_MUST_USE;
 ax_status ax_num_coerce(const ax_num *a, int32_t precision, int32_t scale, ax_num *out)
     AX_MUST_USE;
 
-/* ---- text ---------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 /* As the server prints it; terminated.  Returns the length, or 0 when out_len is too small. */
 uint32_t ax_num_format(const ax_num *a, char *out, uint32_t out_len);
@@ -79,7 +79,7 @@ uint32_t ax_num_format(const ax_num *a, char *out, uint32_t out_len);
  * false: not a number, or one beyond ax_num. */
 bool ax_num_parse(const char *p, uint32_t len, ax_num *out);
 
-/* ---- what can be told before ------------------------------------------------------------------ */
+/* ---- what can be told before ---------------------------------------------------------------- */
 
 /* Digits a declared type guarantees: before the point, and behind it.  known is false for numeric
  * without precision. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- integers ---------------------------------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------------------------- */
 
 ax_status ax_num_to_int(const ax_num *a, int64_t min, int64_t max, int64_t *out)
 {
@@ -30,7 +30,7 @@ ax_status ax_num_to_int(const ax_num *a, int64_t min, int64_t max, int64_t *out)
     return AX_OK;
 }
 
-/* ---- to floats ----------------------------------------------------------------------------------- */
+/* ---- to floats ------------------------------------------------------------------------------ */
 
 static uint32_t bits128(ax_u128 v)
 {
@@ -153,7 +153,7 @@ ax_status ax_num_to_f32(const ax_num *a, float *out)
     return AX_OK;
 }
 
-/* ---- from floats ---------------------------------------------------------------------------------- */
+/* ---- from floats ---------------------------------------------------------------------------- */
 
 static ax_status from_float(double f, int digits, ax_num *out)
 {
@@ -199,7 +199,7 @@ static ax_status from_float(double f, int digits, ax_num *out)
 ax_status ax_num_from_f64(double f, ax_num *out) { return from_float(f, 15, out); }
 ax_status ax_num_from_f32(float f, ax_num *out) { return from_float((double) f, 6, out); }
 
-/* ---- declared precision ----------------------------------------------------------------------------- */
+/* ---- declared precision --------------------------------------------------------------------- */
 
 ax_status ax_num_coerce(const ax_num *a, int32_t precision, int32_t scale, ax_num *out)
 {
@@ -235,7 +235,7 @@ ax_status ax_num_coerce(const ax_num *a, int32_t precision, int32_t scale, ax_nu
     return AX_OK;
 }
 
-/* ---- text --------------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 uint32_t ax_num_format(const ax_num *a, char *out, uint32_t out_len)
 {

@@ -143,7 +143,7 @@ static bool numeric_line(const golden_line *l, char *got, size_t size)
                    size);
     }
     if (strcmp(op, "avg") == 0)
-        return put(ax_num_avg(wide(l->f[1]), (int16_t) atoi(strchr(l->f[1], '/') + 1),
+        return put(ax_num_mean(wide(l->f[1]), (int16_t) atoi(strchr(l->f[1], '/') + 1),
                               golden_int(l->f[2]), &r),
                    &r, got, size);
     fail_msg("unknown operation %s", op);
