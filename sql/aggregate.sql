@@ -37,8 +37,13 @@ EXPLAIN (COSTS OFF)
 SELECT kind, count(*) FROM events GROUP BY kind HAVING count(*) > 3000 AND sum(quantity) > 0
 	ORDER BY kind;
 EXPLAIN (COSTS OFF)
-	SELECT kind, count(*) FROM events GROUP BY kind HAVING kind ~ 'i' AND count(*) > 3000;
-SELECT kind, count(*) FROM events GROUP BY kind HAVING kind ~ 'i' AND count(*) > 3000;
+	SELECT kind, count(*) FROM events GROUP BY kind
+	HAVING count(*) > 2900 AND max(kind) ~ 'i' AND count(*) < 8000;
+SELECT kind, count(*) FROM events GROUP BY kind
+	HAVING count(*) > 2900 AND max(kind) ~ 'i' AND count(*) < 8000;
+EXPLAIN (COSTS OFF) SELECT kind, count(*) FROM events GROUP BY kind
+	HAVING max(kind) ~ 'i' ORDER BY 2 LIMIT 1;
+EXPLAIN (COSTS OFF) SELECT kind FROM events GROUP BY kind HAVING kind ~ 'i';
 
 -- FILTER, DISTINCT
 SELECT count(*) FILTER (WHERE paid), sum(quantity) FILTER (WHERE kind = 'buy') FROM events;

@@ -18,11 +18,11 @@ EXPLAIN (COSTS OFF, FORMAT YAML) SELECT id FROM events WHERE kind ~ 'b' AND paid
 EXPLAIN (VERBOSE, COSTS OFF) SELECT kind, count(*) FROM events e GROUP BY kind;
 -- never executed
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
-	SELECT * FROM customers c WHERE c.id < 3 AND EXISTS (SELECT FROM empty, events WHERE a = events.id);
+	SELECT * FROM customers c WHERE c.id < 3 AND EXISTS (SELECT FROM empty);
 
 SELECT analytics_fdw.explain_pipeline('SELECT 1');
 SELECT analytics_fdw.explain_pipeline('SELECT 1; SELECT 2');
-SELECT analytics_fdw.explain_pipeline('DELETE FROM local');
+SELECT analytics_fdw.explain_pipeline('DELETE FROM customers');
 SELECT analytics_fdw.explain_pipeline('SELECT count(*) FROM events', 'svg');
 SELECT analytics_fdw.explain_pipeline(
 	'SELECT kind, count(*) FROM events WHERE paid GROUP BY kind ORDER BY 2 LIMIT 3') ~ 'Aggregate';

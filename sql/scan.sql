@@ -49,7 +49,7 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM events;
 RESET analytics_fdw.enabled;
 
 -- whole rows and system columns
-SELECT tableoid::regclass, id FROM empty RIGHT JOIN customers ON a = id ORDER BY id LIMIT 2;
+SELECT customers.tableoid::regclass, empty.tableoid, id FROM empty RIGHT JOIN customers ON a = id ORDER BY id LIMIT 2;
 SELECT tableoid::regclass, id FROM customers ORDER BY id LIMIT 2;
 SELECT c FROM customers c ORDER BY id LIMIT 2;
 SELECT count(c) FROM customers c;

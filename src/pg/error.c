@@ -81,10 +81,9 @@ afdw_ereport(const ax_error *err)
 
 	if (place)
 		place = server_text(place);
-	errno = copy.os_errno;
 	ereport(ERROR,
 			(errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4])),
-			 copy.os_errno ? errmsg("%s: %m", msg) : errmsg("%s", msg),
+			 errmsg("%s", msg),
 			 detail ? errdetail("%s", detail) : 0,
 			 place ? errcontext("%s", place) : 0));
 	pg_unreachable();

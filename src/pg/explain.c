@@ -157,7 +157,8 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 	memset(&p, 0, sizeof(p));
 	ax_query_profile(q, &p);
 	pruned("Files", p.files, p.files_pruned, es);
-	pruned(unit_label(p.split_unit), p.splits, p.splits_pruned, es);
+	if (p.splits > 0)
+		pruned(unit_label(p.split_unit), p.splits, p.splits_pruned, es);
 	if (p.from_metadata)
 		ExplainPropertyBool("From Metadata", true, es);
 	ExplainPropertyInteger("Rows Read", NULL, (int64) p.scan.rows_read, es);

@@ -33,8 +33,10 @@
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 #include "utils/selfuncs.h"
 
 #include "afdw.h"
@@ -521,6 +523,7 @@ distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 	List	   *exprs = NIL;
 	ListCell   *lc;
 	double		groups;
+	int			i = 0;
 
 	if (!afdw_enable_distinct_pushdown)
 	{
@@ -533,8 +536,18 @@ distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 		return;
 	}
 	foreach(lc, target->exprs)
-		if (!afdw_is_constant(lfirst(lc)))
-			exprs = list_append_unique(exprs, lfirst(lc));
+	{
+		Index		sgref = get_pathtarget_sortgroupref(target, i++);
+
+		if (afdw_is_constant(lfirst(lc)))
+			continue;
+		if (!sgref || !get_sortgroupref_clause_noerr(sgref, root->parse->distinctClause))
+		{
+			skip_word(input, "DISTINCT", "the groups have keys that are not in the result");
+			return;
+		}
+		exprs = list_append_unique(exprs, lfirst(lc));
+	}
 	if (exprs == NIL)
 	{
 		skip_word(input, "DISTINCT", "all columns are constant");
@@ -804,19 +817,29 @@ afdw_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inp
 
 /* analytics_fdw.require_pushdown: complain about what stays in PostgreSQL. */
 static void
-check_required(AfdwDesc *desc)
+check_required(AfdwDesc *desc, Oid relid)
 {
 	List	   *item;
+	char	   *what;
 
 	if (afdw_require_pushdown == AFDW_REQUIRE_OFF || desc->skipped == NIL)
 		return;
 	item = linitial(desc->skipped);
+	if (IsA(linitial(item), String))
+		what = strVal(linitial(item));
+	else
+	{
+		Node	   *expr = copyObject(linitial(item));
+
+		if (desc->varno != 1)
+			ChangeVarNodes(expr, (int) desc->varno, 1, 0);
+		what = deparse_expression(expr, deparse_context_for(get_rel_name(relid), relid), false,
+								  false);
+	}
 	ereport(afdw_require_pushdown == AFDW_REQUIRE_ERROR ? ERROR : WARNING,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("the query is not evaluated entirely in the engine"),
-			 IsA(linitial(item), String) ?
-			 errdetail("Not pushed down: %s (%s).", strVal(linitial(item)), strVal(lsecond(item))) :
-			 errdetail("Not pushed down: a condition (%s).", strVal(lsecond(item))),
+			 errdetail("Not pushed down: %s (%s).", what, strVal(lsecond(item))),
 			 errhint("EXPLAIN shows what is not pushed down and why.")));
 }
 
@@ -864,7 +887,7 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 	if (!afdw_desc_build(desc, fpinfo->table, false, &built, &reason))
 		elog(ERROR, "analytics_fdw: an accepted plan is refused: %s", reason);
 	desc->skipped = ((AfdwRel *) fpinfo->base->fdw_private)->desc->skipped;
-	check_required(desc);
+	check_required(desc, fpinfo->table->relid);
 
 	return make_foreignscan(tlist, local, scanrelid, copyObject(desc->params),
 							afdw_desc_save(desc), scan_tlist, recheck, outer_plan);

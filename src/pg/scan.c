@@ -152,6 +152,8 @@ next_batch(AfdwScan *scan)
 			scan->done = true;
 			return false;
 		}
+		if (scan->batch->nsel == 0)
+			continue;			/* nothing but an error, perhaps not even columns */
 		afdw_out_batch(scan->out, scan->batch);
 		scan->nrows = (int) scan->batch->nsel;
 	}

@@ -240,6 +240,10 @@ function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whol
 	a = arguments(ctx, args);
 	if (a == NULL)
 		return NULL;
+	/* The order is that of the call's collation, not of the argument's; trees are ours. */
+	for (int i = 0; i < list_length(args); i++)
+		if (a[i]->type.id == AX_T_TEXT && OidIsValid(inputcollid))
+			a[i]->type.coll = afdw_collation_is_bytes(inputcollid) ? AX_COLL_BYTES : AX_COLL_EQ;
 	return checked(ctx, call(ctx, fn, a, list_length(args)), exprType(whole), exprTypmod(whole),
 				   exprCollation(whole));
 }
