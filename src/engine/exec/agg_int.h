@@ -7,6 +7,7 @@
 #define AX_AGG_INT_H
 
 #include "exec/breaker.h"
+#include "exec/ht_int.h"
 
 typedef enum ax_step_op
 {
@@ -59,6 +60,79 @@ ax_status ax_step_result(ax_task *t, ax_arena *a, const ax_step *s, uint8_t agg,
 
 /* Exact sum / count as PostgreSQL's numeric division shows it; count > 0. */
 ax_num ax_num_avg(ax_i128 sum, uint64_t count);
+
+/* ---- the breaker's own state ---------------------------------------------------------------- */
+
+/* Distinct (group, value) pairs of one column under one filter.  The image of a pair is the image
+ * of the value followed by that of the group, whose strings stay where the group's row has them.
+ * Values of strings are represented by a keyed 128-bit hash. */
+typedef struct ax_agg_set
+{
+    int32_t arg_col, filter_col;
+    ax_type arg_type;
+    ax_ht_layout value;      /* image of the value alone; UUID for strings */
+    ax_ht ht;
+} ax_agg_set;
+
+typedef struct ax_agg
+{
+    ax_breaker b;
+    ax_arena *arena;         /* owned: all that is immutable after create */
+    uint32_t nkeys, nargs;
+    ax_agg_arg *arg;         /* [nargs] */
+    uint16_t *arg_step;      /* [nargs] step of each call */
+    ax_step *step;           /* [nsteps] */
+    uint32_t nsteps;
+    uint32_t state_bytes;
+    ax_ht ht;
+    ax_agg_set *set;         /* [nsets] */
+    uint32_t nsets;
+    uint64_t hash_key[2];    /* of strings in sets */
+    uint8_t **one;           /* [nlanes] no keys: the group of each lane */
+    uint64_t *rows_in;       /* [nlanes * 16] one cache line each */
+    uint32_t nparts;
+    uint32_t part_span;      /* partitions of a part */
+    uint8_t *null_row;       /* merged; yielded by part 0 */
+    struct ax_part **part;   /* [nparts] open parts, each slot by the lane that runs it */
+    /* Few groups with sets: groups are built by prepare, parts share the pairs, and the part that
+     * ends last yields. */
+    bool shared;
+    ax_ht_groups few;
+    uint8_t *acc;            /* [few.n] rows with the states of set steps; guarded by lock */
+    pthread_mutex_t lock;
+    bool has_lock;
+    uint32_t ended;          /* parts that have added to acc; guarded by lock */
+} ax_agg;
+
+/* ---- op_agg_set.c --------------------------------------------------------------------------- */
+
+/* The set for this argument, made if need be; -1: out of memory. */
+ax_status ax_agg_set_for(ax_task *t, ax_agg *g, const ax_agg_arg *a, int32_t *set) AX_MUST_USE;
+
+/* Lay out the tables, once the group's layout is known. */
+ax_status ax_agg_sets_init(ax_task *t, ax_agg *g, double est_groups) AX_MUST_USE;
+void ax_agg_sets_fini(ax_agg *g);
+
+/* Add the values of a batch whose rows belong to row[0..nsel) (NULL: no keys). */
+ax_status ax_agg_sets_put(ax_task *t, ax_agg *g, uint32_t lane, const ax_batch *in,
+                          uint8_t *const *row) AX_MUST_USE;
+ax_status ax_agg_sets_end(ax_task *t, ax_agg *g, uint32_t lane) AX_MUST_USE;
+
+/* Update set steps from the pairs of part `part` of `nparts`.  Groups are found in dir and their
+ * states are at acc + ordinal * row_bytes if acc is given (the ordinal stands in the row), else in
+ * their rows; no keys: in `one`. */
+ax_status ax_agg_sets_apply(ax_task *t, ax_agg *g, uint32_t part, uint32_t nparts,
+                            const ax_ht_dir *dir, uint8_t *acc, uint8_t *one) AX_MUST_USE;
+uint64_t *ax_agg_ordinal(const ax_agg *g, uint8_t *row);
+bool ax_agg_sets_large(const ax_agg *g);
+
+/* Columns of a batch for kernels: see op_agg.c. */
+ax_status ax_agg_load_column(ax_task *t, ax_arena *scratch, const ax_batch *in, int32_t c,
+                             ax_vec *out) AX_MUST_USE;
+ax_status ax_agg_load_skip(ax_task *t, ax_arena *scratch, const ax_batch *in, int32_t filter_col,
+                           const uint8_t *arg_null, const uint8_t **skip) AX_MUST_USE;
+
+/* ---- order of floats ------------------------------------------------------------------------ */
 
 /* Total order of floats as integers: NaN greatest; -0 before 0. */
 static inline int64_t ax_f64_order(double d)

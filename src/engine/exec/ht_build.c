@@ -140,7 +140,7 @@ static uint64_t count_rows(const ax_ht *ht, uint32_t part, uint32_t nparts, uint
 }
 
 ax_status ax_ht_build(ax_task *t, ax_ht *ht, ax_arena *mem, uint32_t part, uint32_t nparts,
-                      ax_ht_merge merge, void *arg, ax_ht_groups *out)
+                      bool need_dir, ax_ht_merge merge, void *arg, ax_ht_groups *out)
 {
     builder b = {.t = t, .ht = ht, .mem = mem, .out = out, .merge = merge, .arg = arg};
     uint64_t staged, local;
@@ -148,7 +148,7 @@ ax_status ax_ht_build(ax_task *t, ax_ht *ht, ax_arena *mem, uint32_t part, uint3
 
     memset(out, 0, sizeof(*out));
     local = count_rows(ht, part, nparts, &staged, &lanes);
-    b.distinct = staged == 0 && lanes <= 1;
+    b.distinct = staged == 0 && lanes <= 1 && !need_dir;
     /* Staged rows may repeat: beyond a size, start low and let the directory grow. */
     if (!b.distinct)
         AX_TRY(ax_ht_dir_init(t, mem, &out->dir,

@@ -56,7 +56,7 @@ typedef struct ax_ht_layout
     uint32_t str_w;        /* first word of the strings; == kw: none */
     uint64_t *mask;        /* [kw] bits that count in comparisons */
     uint8_t shape;         /* ax_ht_shape: which comparison */
-    bool has_null_row;     /* one 8-byte key without room for a null bit */
+    bool has_null_row;     /* one key of whole words, without room for a null bit */
     bool stored_hash;
     bool borrow_str;       /* string bytes outlive the table: rows keep addresses */
     bool gaps;             /* images must be zeroed before they are filled */
@@ -135,7 +135,7 @@ typedef struct ax_ht
 
 /* ---- ht_key.c: layout and images ------------------------------------------------------------- */
 
-/* state_bytes: multiple of 8.  null_row: a single 8-byte key may do without null bits. */
+/* state_bytes: multiple of 8.  null_row: a single key of whole words may do without null bits. */
 ax_status ax_ht_layout_init(ax_task *t, ax_arena *a, ax_ht_layout *lay, const ax_type *key,
                             uint32_t nkeys, uint32_t state_bytes, bool null_row) AX_MUST_USE;
 
@@ -145,6 +145,7 @@ ax_status ax_ht_images(ax_task *t, const ax_ht_layout *lay, ax_arena *scratch,
                        const ax_vec *const *col, const uint16_t *sel, uint32_t n, uint64_t *img,
                        uint64_t *hash, const uint8_t **null) AX_MUST_USE;
 
+uint8_t ax_ht_find_shape(const ax_ht_layout *lay); /* kw, str_w and mask are set */
 uint64_t ax_ht_image_hash(const ax_ht_layout *lay, const uint64_t *img);
 bool ax_ht_image_eq(const ax_ht_layout *lay, const uint64_t *a, const uint64_t *b);
 
@@ -253,10 +254,10 @@ typedef struct ax_ht_groups
     uint64_t n;
 } ax_ht_groups;
 
-/* Groups of partitions [part, part + nparts), in mem; with part 0 come the null row and, when no
- * lane was frozen and nparts covers all, everything. */
+/* Groups of partitions [part, part + nparts), in mem, without null rows.  The directory is made only
+ * when it is needed to find equal rows, or with need_dir.  merge may be NULL: no states. */
 ax_status ax_ht_build(ax_task *t, ax_ht *ht, ax_arena *mem, uint32_t part, uint32_t nparts,
-                      ax_ht_merge merge, void *arg, ax_ht_groups *out) AX_MUST_USE;
+                      bool need_dir, ax_ht_merge merge, void *arg, ax_ht_groups *out) AX_MUST_USE;
 
 /* The null rows of all lanes merged into one; NULL if there is none. */
 ax_status ax_ht_null_row(ax_task *t, ax_ht *ht, ax_ht_merge merge, void *arg, uint8_t **out)

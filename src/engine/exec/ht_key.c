@@ -121,7 +121,7 @@ static void place_masks(ax_ht_layout *lay)
     }
 }
 
-static uint8_t find_shape(const ax_ht_layout *lay)
+uint8_t ax_ht_find_shape(const ax_ht_layout *lay)
 {
     for (uint32_t w = 0; w < lay->str_w; w++)
         if (lay->mask[w] != ~(uint64_t) 0)
@@ -148,7 +148,7 @@ ax_status ax_ht_layout_init(ax_task *t, ax_arena *a, ax_ht_layout *lay, const ax
                  "type %s cannot be grouped", ax_type_name(key[k].id));
     }
     fixed_bytes = place_fixed(lay);
-    lay->has_null_row = null_row && nkeys == 1 && nstr == 0 && fixed_bytes == 8
+    lay->has_null_row = null_row && nkeys == 1 && nstr == 0 && fixed_bytes % 8 == 0
                         && !is_float(key[0].phys);
     lay->str_w = place_nulls(lay, fixed_bytes, nstr);
     lay->kw = lay->str_w + 2 * nstr;
@@ -157,7 +157,7 @@ ax_status ax_ht_layout_init(ax_task *t, ax_arena *a, ax_ht_layout *lay, const ax
     AX_NEW(t, lay->mask, ax_arena_alloc(a, sizeof(*lay->mask) * (lay->kw + 1)));
     memset(lay->mask, 0xff, sizeof(*lay->mask) * (lay->kw + 1));
     place_masks(lay);
-    lay->shape = find_shape(lay);
+    lay->shape = ax_ht_find_shape(lay);
     lay->gaps = fixed_bytes != lay->str_w * 8;
     lay->stored_hash = nstr > 0;
     lay->img_off = lay->stored_hash ? 8 : 0;

@@ -5,34 +5,15 @@
  * one part for each run of partitions; a part builds its groups from the rows of all lanes
  * (ht_build.c) and yields them in batches. */
 #include "exec/agg_int.h"
-#include "exec/ht_int.h"
 
 #include <string.h>
 
+#define SET_PARTS 64u /* parts with sets of distinct values: the group bits of their hashes */
 #define SMALL_GROUPS ((uint64_t) 64 << 10) /* built by one thread below a millisecond or two */
-
-typedef struct agg
-{
-    ax_breaker b;
-    ax_arena *arena;         /* owned: this struct and all that is immutable after create */
-    uint32_t nkeys, nargs;
-    ax_agg_arg *arg;         /* [nargs] */
-    uint16_t *arg_step;      /* [nargs] step of each call */
-    ax_step *step;           /* [nsteps] */
-    uint32_t nsteps;
-    uint32_t state_bytes;
-    ax_ht ht;
-    uint8_t **one;           /* [nlanes] no keys: the group of each lane */
-    uint64_t *rows_in;       /* [nlanes * 16] one cache line each */
-    uint32_t nparts;
-    uint32_t part_span;      /* partitions of a part */
-    uint8_t *null_row;       /* merged; yielded by part 0 */
-    struct ax_part **part;   /* [nparts] open parts, each slot by the lane that runs it */
-} agg;
 
 struct ax_part
 {
-    agg *owner;
+    ax_agg *owner;
     uint32_t idx;
     ax_arena *mem;           /* owned: groups */
     ax_arena *out;           /* owned: the batch last yielded */
@@ -76,25 +57,25 @@ static bool counts(uint8_t op)
         || op == AX_STEP_SUMF8 || op == AX_STEP_AVGF;
 }
 
-static uint16_t step_for(agg *g, const ax_agg_arg *a, uint8_t op, bool strict)
+static uint16_t step_for(ax_agg *g, const ax_agg_arg *a, uint8_t op, int32_t set, bool strict)
 {
     ax_step *s;
 
     for (uint32_t i = 0; i < g->nsteps; i++)
     {
         s = &g->step[i];
-        if (s->arg_col == a->arg_col && s->filter_col == a->filter_col
+        if (s->arg_col == a->arg_col && s->filter_col == a->filter_col && s->set == set
             && (s->op == op || (op == AX_STEP_COUNT && counts(s->op))))
             return (uint16_t) i;
     }
     s = &g->step[g->nsteps];
-    *s = (ax_step){.op = op, .strict = strict, .arg_col = a->arg_col, .set = -1,
+    *s = (ax_step){.op = op, .strict = strict, .arg_col = a->arg_col, .set = set,
                    .filter_col = a->filter_col, .arg_type = a->arg_type, .off = g->state_bytes};
     g->state_bytes += ax_step_bytes(op);
     return (uint16_t) g->nsteps++;
 }
 
-static ax_status plan_steps(ax_task *t, agg *g, const ax_agg_spec *spec)
+static ax_status plan_steps(ax_task *t, ax_agg *g, const ax_agg_spec *spec)
 {
     AX_NEW(t, g->step, ax_arena_alloc0(g->arena, sizeof(*g->step) * (spec->nargs + 1)));
     AX_NEW(t, g->arg, ax_arena_alloc0(g->arena, sizeof(*g->arg) * (spec->nargs + 1)));
@@ -106,31 +87,42 @@ static ax_status plan_steps(ax_task *t, agg *g, const ax_agg_spec *spec)
         for (uint32_t i = 0; i < spec->nargs; i++)
         {
             const ax_agg_arg *a = &spec->arg[i];
+            int32_t set = -1;
             uint8_t op;
 
             AX_CHECK(t, ax_agg_result((ax_agg_id) a->agg, a->arg_type).id != AX_T_NONE
                             && pick_op(a, &op),
                      AX_EUNSUPPORTED, "aggregate %s(%s) is not supported",
                      ax_agg_name((ax_agg_id) a->agg), ax_type_name(a->arg_type.id));
-            if ((op == AX_STEP_COUNT) == (pass == 1))
-                g->arg_step[i] = step_for(g, a, op, spec->strict_float_sum);
+            if ((op == AX_STEP_COUNT) != (pass == 1))
+                continue;
+            if (a->distinct && a->agg != AX_AGG_MIN && a->agg != AX_AGG_MAX)
+                AX_TRY(ax_agg_set_for(t, g, a, &set));
+            g->arg_step[i] = step_for(g, a, op, set, spec->strict_float_sum);
         }
     return AX_OK;
 }
 
 static const ax_breaker_ops agg_ops;
 
-static ax_status agg_init(ax_task *t, agg *g, const ax_agg_spec *spec, uint32_t nlanes)
+static ax_status agg_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec, uint32_t nlanes)
 {
     g->nkeys = spec->nkeys;
     g->nargs = spec->nargs;
     AX_TRY(plan_steps(t, g, spec));
     AX_NEW(t, g->rows_in, ax_arena_alloc0(g->arena, sizeof(*g->rows_in) * nlanes * 16));
+    /* Pairs of sets take over the group's image, so nulls must be in it. */
     AX_TRY(ax_ht_layout_init(t, g->arena, &g->ht.lay, spec->key_type, spec->nkeys, g->state_bytes,
-                             true));
+                             g->nsets == 0));
     for (uint32_t i = 0; i < g->nsteps; i++)
         g->step[i].off += g->ht.lay.state_off;
     AX_TRY(ax_ht_init(t, g->arena, &g->ht, nlanes, spec->est_groups, spec->group_limit));
+    if (g->nsets > 0)
+    {
+        AX_TRY(ax_agg_sets_init(t, g, spec->est_groups));
+        pthread_mutex_init(&g->lock, NULL);
+        g->has_lock = true;
+    }
     if (spec->nkeys > 0)
         return AX_OK;
     AX_NEW(t, g->one, ax_arena_alloc0(g->arena, sizeof(*g->one) * nlanes));
@@ -143,7 +135,7 @@ ax_status ax_agg_create(ax_task *t, ax_arena *a, const ax_agg_spec *spec, uint32
                         ax_breaker **out)
 {
     ax_status s;
-    agg *g;
+    ax_agg *g;
 
     AX_NEW(t, g, ax_arena_alloc0(a, sizeof(*g)));
     g->b.ops = &agg_ops;
@@ -162,7 +154,7 @@ ax_status ax_agg_create(ax_task *t, ax_arena *a, const ax_agg_spec *spec, uint32
 /* ---- input ----------------------------------------------------------------------------------- */
 
 /* The selected values of column c, one after the other. */
-static ax_status load_column(ax_task *t, ax_arena *scratch, const ax_batch *in, int32_t c,
+ax_status ax_agg_load_column(ax_task *t, ax_arena *scratch, const ax_batch *in, int32_t c,
                              ax_vec *out)
 {
     const ax_vec *v = &in->col[c];
@@ -176,7 +168,7 @@ static ax_status load_column(ax_task *t, ax_arena *scratch, const ax_batch *in, 
 }
 
 /* Rows that do not count: argument null, or filter not true. */
-static ax_status load_skip(ax_task *t, ax_arena *scratch, const ax_batch *in, const ax_step *s,
+ax_status ax_agg_load_skip(ax_task *t, ax_arena *scratch, const ax_batch *in, int32_t filter_col,
                            const uint8_t *arg_null, const uint8_t **skip)
 {
     ax_vec f;
@@ -184,9 +176,9 @@ static ax_status load_skip(ax_task *t, ax_arena *scratch, const ax_batch *in, co
     const uint8_t *keep;
 
     *skip = arg_null;
-    if (s->filter_col < 0)
+    if (filter_col < 0)
         return AX_OK;
-    AX_TRY(load_column(t, scratch, in, s->filter_col, &f));
+    AX_TRY(ax_agg_load_column(t, scratch, in, filter_col, &f));
     AX_NEW(t, o, ax_arena_values(scratch, in->nsel));
     keep = (const uint8_t *) f.u.data;
     for (uint32_t i = 0; i < in->nsel; i++)
@@ -212,10 +204,10 @@ static ax_status load_nulls(ax_task *t, ax_arena *scratch, const ax_batch *in, i
         out->v = (ax_vec){.type = v->type, .n = in->nsel};
         return AX_OK;
     }
-    return load_column(t, scratch, in, c, &out->v);
+    return ax_agg_load_column(t, scratch, in, c, &out->v);
 }
 
-static ax_status update_steps(ax_task *t, agg *g, uint32_t lane, const ax_batch *in,
+static ax_status update_steps(ax_task *t, ax_agg *g, uint32_t lane, const ax_batch *in,
                               uint8_t *const *row, uint8_t *one)
 {
     ax_ht_lane *l = g->ht.lane[lane];
@@ -240,10 +232,10 @@ static ax_status update_steps(ax_task *t, agg *g, uint32_t lane, const ax_batch 
         }
         else if (s->arg_col != loaded)
         {
-            AX_TRY(load_column(t, l->scratch, in, s->arg_col, &si.v));
+            AX_TRY(ax_agg_load_column(t, l->scratch, in, s->arg_col, &si.v));
             loaded = s->arg_col;
         }
-        AX_TRY(load_skip(t, l->scratch, in, s, si.v.null, &si.skip));
+        AX_TRY(ax_agg_load_skip(t, l->scratch, in, s->filter_col, si.v.null, &si.skip));
         AX_TRY(ax_step_update(t, s, l->scratch, l->mem, row, one, in->nsel, &si));
     }
     return AX_OK;
@@ -251,7 +243,7 @@ static ax_status update_steps(ax_task *t, agg *g, uint32_t lane, const ax_batch 
 
 static ax_status agg_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
 {
-    agg *g = (agg *) b;
+    ax_agg *g = (ax_agg *) b;
     ax_ht_lane *l = g->ht.lane[lane];
     const ax_vec **col;
     uint8_t **row;
@@ -263,20 +255,25 @@ static ax_status agg_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
     g->rows_in[lane * 16] += in->nsel;
     ax_arena_reset(l->scratch);
     if (g->nkeys == 0)
-        return update_steps(t, g, lane, in, NULL, g->one[lane]);
+    {
+        AX_TRY(update_steps(t, g, lane, in, NULL, g->one[lane]));
+        return ax_agg_sets_put(t, g, lane, in, NULL);
+    }
     AX_NEW(t, col, ax_arena_alloc(l->scratch, sizeof(*col) * g->nkeys));
     for (uint32_t k = 0; k < g->nkeys; k++)
         col[k] = &in->col[k];
     AX_NEW(t, row, ax_arena_values(l->scratch, sizeof(*row) * in->nsel));
     AX_TRY(ax_ht_resolve(t, &g->ht, l, col, in->sel, in->nsel, row));
-    return update_steps(t, g, lane, in, row, NULL);
+    AX_TRY(update_steps(t, g, lane, in, row, NULL));
+    return ax_agg_sets_put(t, g, lane, in, row);
 }
 
 static ax_status agg_put_end(ax_task *t, ax_breaker *b, uint32_t lane)
 {
-    agg *g = (agg *) b;
+    ax_agg *g = (ax_agg *) b;
 
     ax_arena_reset(g->ht.lane[lane]->scratch);
+    AX_TRY(ax_agg_sets_end(t, g, lane));
     return g->nkeys > 0 ? ax_ht_lane_end(t, &g->ht, g->ht.lane[lane]) : AX_OK;
 }
 
@@ -285,16 +282,34 @@ static ax_status agg_put_end(ax_task *t, ax_breaker *b, uint32_t lane)
 static ax_status merge_rows(ax_task *t, void *arg, uint8_t *const *dst, uint8_t *const *src,
                             uint32_t n)
 {
-    const agg *g = (const agg *) arg;
+    const ax_agg *g = (const ax_agg *) arg;
 
     for (uint32_t i = 0; i < g->nsteps; i++)
         AX_TRY(ax_step_merge(t, &g->step[i], dst, src, n));
     return AX_OK;
 }
 
+/* Few groups with sets: build them now, number them, and let the parts share the pairs. */
+static ax_status prepare_shared(ax_task *t, ax_agg *g)
+{
+    uint64_t n = 0;
+
+    g->shared = true;
+    if (ax_agg_sets_large(g))
+        g->nparts = g->b.nlanes * 4 < SET_PARTS ? g->b.nlanes * 4 : SET_PARTS;
+    if (g->nkeys == 0)
+        return AX_OK;
+    AX_TRY(ax_ht_build(t, &g->ht, g->arena, 0, g->part_span, true, merge_rows, g, &g->few));
+    for (ax_ht_block *k = g->few.first; k != NULL; k = k->next)
+        for (uint32_t i = 0; i < k->n; i++)
+            *ax_agg_ordinal(g, k->row[i]) = n++;
+    AX_NEW(t, g->acc, ax_arena_alloc0(g->arena, (n + 1) * g->ht.lay.row_bytes));
+    return AX_OK;
+}
+
 static ax_status agg_prepare(ax_task *t, ax_breaker *b, uint32_t *nparts)
 {
-    agg *g = (agg *) b;
+    ax_agg *g = (ax_agg *) b;
     uint64_t groups = 0;
     bool staged = false;
 
@@ -310,8 +325,10 @@ static ax_status agg_prepare(ax_task *t, ax_breaker *b, uint32_t *nparts)
         AX_TRY(merge_rows(t, g, &g->one[0], &g->one[i], 1));
     AX_TRY(ax_ht_null_row(t, &g->ht, merge_rows, g, &g->null_row));
     if (groups > SMALL_GROUPS || staged)
-        g->part_span = 1;
+        g->part_span = g->nsets > 0 ? g->part_span / SET_PARTS : 1;
     g->nparts = (1u << g->ht.pbits) / g->part_span;
+    if (g->nsets > 0 && g->nparts == 1)
+        AX_TRY(prepare_shared(t, g));
     AX_NEW(t, g->part, ax_arena_alloc0(g->arena, sizeof(struct ax_part *) * g->nparts));
     b->groups = g->nkeys == 0 ? 1 : groups;
     *nparts = g->nparts;
@@ -338,10 +355,60 @@ static ax_status block_of_one(ax_task *t, ax_part *p, uint8_t *row)
     return AX_OK;
 }
 
+static ax_status merge_set_steps(ax_task *t, const ax_agg *g, uint8_t *dst, uint8_t *src)
+{
+    for (uint32_t i = 0; i < g->nsteps; i++)
+        if (g->step[i].set >= 0)
+            AX_TRY(ax_step_merge(t, &g->step[i], &dst, &src, 1));
+    return AX_OK;
+}
+
+/* Add what this part counted; the last part moves the sums into the groups and yields them. */
+static ax_status shared_add(ax_task *t, ax_agg *g, ax_part *p, uint8_t *mine)
+{
+    uint32_t bytes = g->ht.lay.row_bytes;
+    uint64_t i = 0;
+
+    if (g->nkeys == 0)
+        AX_TRY(merge_set_steps(t, g, g->one[0], mine));
+    else
+        for (; i < g->few.n; i++)
+            AX_TRY(merge_set_steps(t, g, g->acc + i * bytes, mine + i * bytes));
+    if (++g->ended < g->nparts)
+        return AX_OK;
+    if (g->nkeys == 0)
+        return block_of_one(t, p, g->one[0]);
+    i = 0;
+    for (ax_ht_block *k = g->few.first; k != NULL; k = k->next)
+        for (uint32_t r = 0; r < k->n; r++, i++)
+        {
+            *ax_agg_ordinal(g, k->row[r]) = 0;
+            AX_TRY(merge_set_steps(t, g, k->row[r], g->acc + i * bytes));
+        }
+    p->at = g->few.first;
+    return AX_OK;
+}
+
+static ax_status shared_part(ax_task *t, ax_agg *g, ax_part *p)
+{
+    uint64_t n = g->nkeys == 0 ? 1 : g->few.n;
+    uint8_t *mine;
+    ax_status s;
+
+    AX_NEW(t, mine, ax_arena_alloc0(p->mem, (n + 1) * g->ht.lay.row_bytes));
+    if (n > 0)
+        AX_TRY(ax_agg_sets_apply(t, g, p->idx, g->nparts, &g->few.dir, mine,
+                                 g->nkeys == 0 ? mine : NULL));
+    pthread_mutex_lock(&g->lock);
+    s = shared_add(t, g, p, mine);
+    pthread_mutex_unlock(&g->lock);
+    return s;
+}
+
 static ax_status agg_part_begin(ax_task *t, ax_breaker *b, uint32_t part, ax_arena *a,
                                 ax_part **out)
 {
-    agg *g = (agg *) b;
+    ax_agg *g = (ax_agg *) b;
     ax_arena *mem;
     ax_part *p;
 
@@ -358,22 +425,22 @@ static ax_status agg_part_begin(ax_task *t, ax_breaker *b, uint32_t part, ax_are
     p->mem = mem;
     g->part[part] = p;
     AX_NEW(t, p->out, ax_arena_create(t->budget, 0));
-    if (g->nkeys == 0)
-        AX_TRY(block_of_one(t, p, g->one[0]));
-    else
-    {
-        AX_TRY(ax_ht_build(t, &g->ht, mem, part * g->part_span, g->part_span, merge_rows, g,
-                           &p->groups));
-        p->at = p->groups.first;
-        AX_TRY(block_of_one(t, p, part == 0 ? g->null_row : NULL));
-    }
     *out = p;
-    return AX_OK;
+    if (g->shared)
+        return shared_part(t, g, p);
+    if (g->nkeys == 0)
+        return block_of_one(t, p, g->one[0]);
+    AX_TRY(ax_ht_build(t, &g->ht, mem, part * g->part_span, g->part_span, g->nsets > 0, merge_rows,
+                       g, &p->groups));
+    p->at = p->groups.first;
+    if (g->nsets > 0 && p->groups.n > 0)
+        AX_TRY(ax_agg_sets_apply(t, g, part, g->nparts, &p->groups.dir, NULL, NULL));
+    return block_of_one(t, p, part == 0 ? g->null_row : NULL);
 }
 
 static ax_status agg_part_next(ax_task *t, ax_part *p, ax_batch **out)
 {
-    const agg *g = p->owner;
+    const ax_agg *g = p->owner;
     ax_ht_block *k = p->at;
     ax_batch *o;
 
@@ -410,13 +477,17 @@ static void agg_part_end(ax_part *p)
 
 static void agg_destroy(ax_breaker *b)
 {
-    agg *g = (agg *) b;
+    ax_agg *g = (ax_agg *) b;
 
     for (uint32_t i = 0; g->part != NULL && i < g->nparts; i++)
         if (g->part[i] != NULL)
             part_free(g->part[i]);
     g->part = NULL;
+    ax_agg_sets_fini(g);
     ax_ht_fini(&g->ht);
+    if (g->has_lock)
+        pthread_mutex_destroy(&g->lock);
+    g->has_lock = false;
     ax_arena_destroy(g->arena);
     g->arena = NULL;
 }

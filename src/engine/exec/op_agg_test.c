@@ -45,51 +45,54 @@ static uint32_t *sorted_rows(const ax_value *const *cols, uint32_t nkeys, const 
     return idx;
 }
 
-static bool seen_before(const ax_value *v, const uint32_t *idx, uint32_t n, uint32_t i,
-                        const table *t, const ax_agg_arg *a)
+/* Rows that count for `a`, without repeats of its argument if it is distinct. */
+static uint32_t *counted(const table *t, const ax_agg_arg *a, const uint32_t *idx, uint32_t n,
+                         uint32_t *m)
 {
-    for (uint32_t k = 0; k < i; k++)
-        if ((a->filter_col < 0 || (!t->v[a->filter_col][idx[k]].null
-                                   && t->v[a->filter_col][idx[k]].u.i))
-            && !v[idx[k]].null && ax_value_cmp(&v[idx[k]], &v[idx[i]]) == 0)
-            return true;
-    (void) n;
-    return false;
+    const ax_value *v = a->arg_col >= 0 ? t->v[a->arg_col] : NULL;
+    const ax_value *f = a->filter_col >= 0 ? t->v[a->filter_col] : NULL;
+    uint32_t *o = (uint32_t *) malloc(sizeof(*o) * (n + 1)), q = 0;
+
+    *m = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if ((f == NULL || (!f[idx[i]].null && f[idx[i]].u.i)) && (v == NULL || !v[idx[i]].null))
+            o[(*m)++] = idx[i];
+    if (!a->distinct || *m == 0)
+        return o;
+    sort_cols = &v;
+    sort_nkeys = 1;
+    qsort(o, *m, sizeof(*o), cmp_rows);
+    for (uint32_t i = 1; i < *m; i++)
+        if (ax_value_cmp(&v[o[q]], &v[o[i]]) != 0)
+            o[++q] = o[i];
+    *m = q + 1;
+    return o;
 }
 
 static ax_value naive(const table *t, const ax_agg_arg *a, const uint32_t *idx, uint32_t n)
 {
     ax_value o = {.type = a->type};
     const ax_value *v = a->arg_col >= 0 ? t->v[a->arg_col] : NULL;
-    uint64_t count = 0;
+    uint32_t count, *row = counted(t, a, idx, n, &count);
     ax_i128 sum = 0;
     double fsum = 0;
-    bool any = false;
 
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; v != NULL && i < count; i++)
     {
-        if (a->filter_col >= 0
-            && (t->v[a->filter_col][idx[i]].null || !t->v[a->filter_col][idx[i]].u.i))
-            continue;
-        if (v != NULL && v[idx[i]].null)
-            continue;
-        if (a->distinct && seen_before(v, idx, n, i, t, a))
-            continue;
-        count++;
-        if (v == NULL)
-            continue;
-        if (v->type.phys == AX_P_F32 || v->type.phys == AX_P_F64)
-            fsum += v[idx[i]].u.f;
+        const ax_value *x = &v[row[i]];
+
+        if (x->type.phys == AX_P_F32 || x->type.phys == AX_P_F64)
+            fsum += x->u.f;
         else
-            sum += v[idx[i]].u.i;
-        if (a->agg == AX_AGG_MIN && (!any || ax_value_cmp(&v[idx[i]], &o) < 0))
-            o = v[idx[i]];
-        if (a->agg == AX_AGG_MAX && (!any || ax_value_cmp(&v[idx[i]], &o) > 0))
-            o = v[idx[i]];
-        any = true;
+            sum += x->u.i;
+        if (a->agg == AX_AGG_MIN && (i == 0 || ax_value_cmp(x, &o) < 0))
+            o = *x;
+        if (a->agg == AX_AGG_MAX && (i == 0 || ax_value_cmp(x, &o) > 0))
+            o = *x;
     }
+    free(row);
     if (a->agg == AX_AGG_COUNT || a->agg == AX_AGG_COUNT_STAR)
-        o.u.i = (int64_t) count;
+        o.u.i = count;
     else if (count == 0)
         o.null = true;
     else if (a->agg == AX_AGG_SUM || a->agg == AX_AGG_AVG)
@@ -206,7 +209,7 @@ static const gen arg_gen[] = {
 };
 #define NARG_COLS 7u
 
-static uint32_t all_aggs(const table *t, uint32_t nkeys, ax_agg_arg *a)
+static uint32_t all_aggs(const table *t, uint32_t nkeys, bool distinct, ax_agg_arg *a)
 {
     uint32_t n = 0;
 
@@ -216,8 +219,10 @@ static uint32_t all_aggs(const table *t, uint32_t nkeys, ax_agg_arg *a)
         {
             int32_t col = (int32_t) (nkeys + c);
 
-            if (ax_agg_result((ax_agg_id) g, t->type[col]).id != AX_T_NONE && n < 20 && below(2))
-                a[n++] = agg_of(g, t, col, below(4) == 0 ? (int32_t) nkeys + 6 : -1);
+            if (ax_agg_result((ax_agg_id) g, t->type[col]).id == AX_T_NONE || n >= 20 || below(2))
+                continue;
+            a[n] = agg_of(g, t, col, below(4) == 0 ? (int32_t) nkeys + 6 : -1);
+            a[n++].distinct = distinct && below(3) == 0;
         }
     return n;
 }
@@ -235,7 +240,7 @@ static void random_case(const gen *keys, uint32_t nkeys, uint32_t nrows, uint32_
     memcpy(g + nkeys, arg_gen, sizeof(arg_gen));
     table_make(&t, nrows, g, nkeys + NARG_COLS, below(2) ? 100 : 30);
     s.key_type = t.type;
-    s.nargs = all_aggs(&t, nkeys, a);
+    s.nargs = all_aggs(&t, nkeys, below(2), a);
     run_case(&t, &s, nlanes);
     table_free(&t);
 }
@@ -294,6 +299,32 @@ static void many_groups(void **state)
         random_case(one, 1, 150000, lanes, 0);
         random_case(two, 2, 120000, lanes, 0);
         random_case(text, 1, 200000, lanes, 0);
+    }
+}
+
+/* Many pairs with no, few and many groups; each in several parts. */
+static void many_distinct(void **state)
+{
+    static const gen g[] = {{AX_T_INT4, 40, 1, 20}, {AX_T_TEXT, 60000, 1, 20}, {AX_T_INT8, 0, 1, 0}};
+
+    (void) state;
+    for (uint32_t i = 0; i < 12; i++)
+    {
+        gen c[4] = {g[i % 3], {AX_T_INT8, 50000, 5, 20}, {AX_T_TEXT, 0, 5, 20}, {AX_T_BOOL, 2, 5, 0}};
+        ax_agg_arg a[5];
+        ax_agg_spec s = {.nkeys = i / 3 % 2, .arg = a, .nargs = 5};
+        table t;
+
+        table_make(&t, 120000, c, 4, 100);
+        s.key_type = t.type;
+        a[0] = agg_of(AX_AGG_COUNT, &t, 1, -1);
+        a[1] = agg_of(AX_AGG_COUNT, &t, 2, -1);
+        a[2] = agg_of(AX_AGG_COUNT, &t, 1, 3);
+        a[3] = agg_of(AX_AGG_SUM, &t, 1, -1);
+        a[4] = agg_of(AX_AGG_AVG, &t, 1, -1);
+        a[0].distinct = a[1].distinct = a[2].distinct = a[3].distinct = true;
+        run_case(&t, &s, 1 + 3 * (i & 1));
+        table_free(&t);
     }
 }
 
@@ -461,6 +492,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_keys),    cmocka_unit_test(one_key),
         cmocka_unit_test(many_keys),  cmocka_unit_test(many_groups),
+        cmocka_unit_test(many_distinct),
         cmocka_unit_test(group_limit), cmocka_unit_test(budget),
         cmocka_unit_test(stopped),    cmocka_unit_test(float_sums),
         cmocka_unit_test(sum_int8_is_exact), cmocka_unit_test(averages),
