@@ -254,8 +254,8 @@ typedef struct ax_ht_groups
     uint64_t n;
 } ax_ht_groups;
 
-/* Groups of partitions [part, part + nparts), in mem, without null rows.  The directory is made only
- * when it is needed to find equal rows, or with need_dir.  merge may be NULL: no states. */
+/* Groups of partitions [part, part + nparts), in mem, without null rows.  The directory is made
+ * only when it is needed to find equal rows, or with need_dir.  merge may be NULL: no states. */
 ax_status ax_ht_build(ax_task *t, ax_ht *ht, ax_arena *mem, uint32_t part, uint32_t nparts,
                       bool need_dir, ax_ht_merge merge, void *arg, ax_ht_groups *out) AX_MUST_USE;
 

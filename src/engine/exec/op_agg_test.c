@@ -305,12 +305,14 @@ static void many_groups(void **state)
 /* Many pairs with no, few and many groups; each in several parts. */
 static void many_distinct(void **state)
 {
-    static const gen g[] = {{AX_T_INT4, 40, 1, 20}, {AX_T_TEXT, 60000, 1, 20}, {AX_T_INT8, 0, 1, 0}};
+    static const gen g[] = {{AX_T_INT4, 40, 1, 20}, {AX_T_TEXT, 60000, 1, 20},
+                            {AX_T_INT8, 0, 1, 0}};
 
     (void) state;
     for (uint32_t i = 0; i < 12; i++)
     {
-        gen c[4] = {g[i % 3], {AX_T_INT8, 50000, 5, 20}, {AX_T_TEXT, 0, 5, 20}, {AX_T_BOOL, 2, 5, 0}};
+        gen c[4] = {g[i % 3], {AX_T_INT8, 50000, 5, 20}, {AX_T_TEXT, 0, 5, 20},
+                    {AX_T_BOOL, 2, 5, 0}};
         ax_agg_arg a[5];
         ax_agg_spec s = {.nkeys = i / 3 % 2, .arg = a, .nargs = 5};
         table t;
