@@ -236,6 +236,72 @@ def regex_cases(rng, count):
     return cases
 
 
+# ---- texts ------------------------------------------------------------------------------------
+
+TEXT_LETTERS = "aabbcABZz09 _%./é€𝄞ßİK\t-"
+
+
+def a_text(rng, longest=8):
+    return "".join(rng.choice(TEXT_LETTERS) for _ in range(rng.randrange(longest + 1)))
+
+
+def a_number(rng):
+    return str(rng.choice([0, 1, 2, 3, 4, 5, 7, -1, -2, -3, -5, 10, 2147483647, -2147483648]))
+
+
+def a_part(rng, text):
+    """Part of the text, or any other."""
+    if text and rng.random() < 0.7:
+        at = rng.randrange(len(text))
+        return text[at:at + rng.randrange(1, 3)]
+    return a_text(rng, 2)
+
+
+def an_ilike(rng):
+    return "".join(rng.choice("aAbBzZ09%%%__ .k") for _ in range(rng.randrange(6)))
+
+
+def a_text_case(rng, function):
+    a = a_text(rng)
+    small = str(rng.randrange(-2, 7))
+    if function in ("lower", "upper", "btrim1", "ltrim1", "rtrim1", "reverse", "ascii"):
+        if "trim" in function:
+            a = " " * rng.randrange(3) + a + " " * rng.randrange(3)
+        return (a, "", "")
+    if function in ("left", "right", "substring2"):
+        return (a, a_number(rng), "")
+    if function == "substring3":
+        return (a, a_number(rng), a_number(rng))
+    if function in ("strpos", "starts_with", "btrim", "ltrim", "rtrim"):
+        b = a_part(rng, a)
+        if function == "starts_with" and rng.random() < 0.6:
+            b = a[:rng.randrange(len(a) + 1)]
+        return (a, b, "")
+    if function == "replace":
+        return (a, a_part(rng, a), a_text(rng, 3))
+    if function == "split_part":
+        a = "".join(rng.choice("a,b;é,") for _ in range(rng.randrange(9)))
+        return (a, rng.choice([",", ",", ";", "é", ",,", "", "x"]), str(rng.randrange(-4, 5)))
+    if function == "repeat":
+        return (a, small, "")
+    if function in ("lpad", "rpad"):
+        return (a, str(rng.randrange(-1, 12)), a_text(rng, 3))
+    if function == "concat":
+        return (a, a_text(rng), "")
+    if function == "translate":
+        return (a, a_text(rng, 4), a_text(rng, 4))
+    if function == "chr":
+        return ("", str(rng.choice([0, 1, 65, 127, 128, 233, 2047, 2048, 8364, 55295, 55296, 57343,
+                                    57344, 65535, 65536, 119070, 1114111, 1114112, -1,
+                                    rng.randrange(1, 1114112)])), "")
+    return (a, an_ilike(rng), "")
+
+
+def text_cases(rng, count):
+    functions = [line.split("'")[1] for line in TEXT_SQL.splitlines() if " when '" in line]
+    return [(f,) + a_text_case(rng, f) for f in functions for _ in range(count // len(functions))]
+
+
 # ---- main -------------------------------------------------------------------------------------
 
 def main():
@@ -247,6 +313,8 @@ def main():
     rng = random.Random(args.seed)
     if args.what == "regex":
         ask(REGEX_SQL, regex_cases(rng, args.count))
+    else:
+        ask(TEXT_SQL, text_cases(rng, args.count))
 
 
 if __name__ == "__main__":

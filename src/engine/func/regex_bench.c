@@ -98,8 +98,8 @@ static void run_match(const char *what, const column *c, const char *p, bool spa
         hits += out[i];
         bytes += c->len[i];
     }
-    printf("%-10s %-40s %6.2f ns/row %5.2f ns/byte %5u hits%s\n", what, p, best / ROWS, best / bytes,
-           hits, span ? ", as one span" : "");
+    printf("%-10s %-40s %6.2f ns/row %5.2f ns/byte %5u hits%s\n", what, p, best / ROWS,
+           best / bytes, hits, span ? ", as one span" : "");
 }
 
 static void run_replace(const column *c, const char *p, const char *rep)
