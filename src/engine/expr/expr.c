@@ -152,7 +152,8 @@ ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32
         types[i] = args[i]->type;
     why = ax_fn_resolve(fn, types, nargs, &shape);
     AX_CHECK(t, why == NULL, AX_EUNSUPPORTED, "%s(%s%s%s): %s", info->name,
-             ax_type_name(types[0].id), nargs > 1 ? ", " : "", nargs > 1 ? ax_type_name(types[1].id) : "", why);
+             ax_type_name(types[0].id), nargs > 1 ? ", " : "",
+             nargs > 1 ? ax_type_name(types[1].id) : "", why);
     if (fn >= AX_FN_TO_INT2 && fn <= AX_FN_TO_NUMERIC && shape.result.id == types[0].id)
     {
         *out = args[0]; /* conversion to what it is */

@@ -254,7 +254,7 @@ static ax_status narrow_compare(compiler *c, uint32_t *arg)
 static ax_status lower_call(compiler *c, const ax_expr *e, uint32_t *out)
 {
     const ax_fn_info *info = ax_fn_get((ax_fn) e->fn);
-    bool strict = !(info->flags & AX_FNF_NOT_STRICT), all_const = true;
+    bool strict = !(info->flags & AX_FNF_NOT_STRICT), all_const = true, raises_below = false;
     uint32_t arg[3];
     ax_type types[3];
     const ax_value *konst[3];
@@ -262,7 +262,10 @@ static ax_status lower_call(compiler *c, const ax_expr *e, uint32_t *out)
     ax_node n = {.kind = AX_X_CALL, .fn = e->fn, .type = e->type, .nargs = e->nargs, .arg = arg};
 
     for (uint32_t i = 0; i < e->nargs; i++)
+    {
         AX_TRY(lower(c, e->arg[i], &arg[i]));
+        raises_below |= c->p->node[arg[i]].can_raise;
+    }
     if (e->fn >= AX_FN_EQ && e->fn <= AX_FN_NOT_DISTINCT)
         AX_TRY(narrow_compare(c, arg));
     for (uint32_t i = 0; i < e->nargs; i++)
@@ -271,7 +274,7 @@ static ax_status lower_call(compiler *c, const ax_expr *e, uint32_t *out)
         konst[i] = NULL;
         if (const_of(c, arg[i]) == NULL)
             all_const = false;
-        else if (strict && const_of(c, arg[i])->null)
+        else if (strict && const_of(c, arg[i])->null && !raises_below)
         {
             ax_value null = {.type = e->type, .null = true};
 
@@ -309,7 +312,7 @@ static ax_status lower_call(compiler *c, const ax_expr *e, uint32_t *out)
 
 static ax_status lower_bool(compiler *c, const ax_expr *e, uint32_t *out)
 {
-    bool is_and = e->kind == AX_X_AND;
+    bool is_and = e->kind == AX_X_AND, raises = false;
     ax_node n = {.kind = e->kind, .type = e->type};
     uint32_t cap = 0;
 
@@ -327,8 +330,9 @@ static ax_status lower_bool(compiler *c, const ax_expr *e, uint32_t *out)
             bool seen = false;
 
             AX_TRY(lower(c, nested ? e->arg[i]->arg[j] : e->arg[i], &arg));
-            if (is_bool_const(c, arg, !is_and)) /* decides, as in the server's planner */
+            if (is_bool_const(c, arg, !is_and) && !raises) /* decides */
                 return add_bool(c, false, !is_and, out);
+            raises |= c->p->node[arg].can_raise;
             for (uint32_t k = 0; k < n.nargs; k++)
                 seen |= n.arg[k] == arg;
             if (!seen && !is_bool_const(c, arg, is_and))

@@ -9,12 +9,15 @@
  * most of them must be wanted, and the gaps must not be most of it. */
 static bool is_span(const ax_vec *v, const ax_call_io *io)
 {
-    const uint32_t *off = v->u.str.off, *len = v->u.str.len;
+    const uint32_t *off, *len;
     uint32_t bad = 0;
-    uint64_t bytes = len[0], span;
+    uint64_t bytes, span;
 
     if (v->kind != AX_VK_FLAT || io->n < 16 || ax_io_rows(io) < io->n / 4)
         return false;
+    off = v->u.str.off;
+    len = v->u.str.len;
+    bytes = len[0];
     for (uint32_t i = 1; i < io->n; i++)
     {
         bad |= off[i] < off[i - 1] || off[i] - off[i - 1] < len[i - 1];

@@ -1,8 +1,8 @@
 /* Dates and timestamps: sums, conversions, extract and date_trunc.
  *
  * Values count from 2000-01-01 (days, microseconds); the extremes of the integers are -infinity
- * and infinity.  Calendar: proleptic Gregorian, year 0 is 1 BC.  Limits are the server's: 4714-11-24 BC
- * up to 5874897 (date) and 294276 (timestamp). */
+ * and infinity.  Calendar: proleptic Gregorian, year 0 is 1 BC.  Limits are the server's: from
+ * 4714-11-24 BC up to 5874897 (date) and 294276 (timestamp). */
 #include "func/call_int.h"
 
 #include <string.h>

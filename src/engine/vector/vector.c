@@ -284,11 +284,13 @@ ax_status ax_vec_const(ax_task *t, ax_arena *a, const ax_value *val, uint32_t n,
     if (ax_type_is_str(val->type))
     {
         uint32_t *off_len;
+        ax_value copy;
 
         AX_NEW(t, off_len, ax_arena_values(a, 2 * sizeof(uint32_t)));
         off_len[0] = 0;
         off_len[1] = val->null ? 0 : val->u.s.len;
-        out->u.str.base = val->null ? (const uint8_t *) off_len : val->u.s.p;
+        AX_TRY(ax_value_copy(t, a, val, &copy));
+        out->u.str.base = val->null ? (const uint8_t *) off_len : copy.u.s.p;
         out->u.str.off = off_len;
         out->u.str.len = off_len + 1;
         return AX_OK;

@@ -29,8 +29,8 @@
  * that of the next string: searches run over the whole span of bytes as long as offsets ascend.
  *
  * Nulls.  One byte a row, 1 = null, `null == NULL` when the vector has none.  The value under a
- * null is defined memory but means nothing.  For RUN and DICT vectors nulls are per row in the outer
- * vector (an id under a null is 0); CONST has null[0].
+ * null is defined memory but means nothing.  For RUN and DICT vectors nulls are per row in the
+ * outer vector (an id under a null is 0); CONST has null[0].
  *
  * Alignment.  Value arrays are 64-byte aligned, 64 bytes behind their end are readable, 16 before
  * their start.  Strings: 64 bytes behind the page end are readable.
@@ -199,9 +199,10 @@ struct ax_vec
 
 /* A dictionary: one per (file, row group, column).  `val` is a FLAT vector without nulls with n
  * values; they need not be distinct.  The caches are filled by the lane that scans the row group and
- * die with it: hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of predicates and of
- * functions of this column alone, keyed by the expression's number (unique over all programs,
- * see ax_expr.id); slot is the group index + 1 of the aggregation whose id is slot_owner. */
+ * die with it: hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of
+ * predicates and of functions of this column alone, keyed by the expression's number (unique over
+ * all programs, see ax_expr.id); slot is the group index + 1 of the aggregation whose id is
+ * slot_owner. */
 struct ax_dict
 {
     uint32_t n;
@@ -264,7 +265,7 @@ uint32_t ax_vec_run_at(const ax_vec *v, uint32_t i);
 /* Row i of any vector; strings are borrowed from the vector. */
 ax_value ax_vec_value(const ax_vec *v, uint32_t i);
 
-/* A CONST vector of n rows; strings are borrowed from val. */
+/* A CONST vector of n rows; strings are copied (kernels read AX_PAD bytes behind them). */
 ax_status ax_vec_const(ax_task *t, ax_arena *a, const ax_value *val, uint32_t n, ax_vec *out)
     AX_MUST_USE;
 
