@@ -1,9 +1,9 @@
 /* Cuts a plan into stages.
  *
  * The recursion goes from the root down and carries what happens to a node's rows afterwards: a
- * list of operators up to the sink, the sink, and the limits on the way to the root.  A streaming node
- * puts its operator in front of the list; a breaker ends its stage (which reads the parts of the
- * breaker) and goes on below with the breaker as sink; a union hands the same list to all its
+ * list of operators up to the sink, the sink, and the limits on the way to the root.  A streaming
+ * node puts its operator in front of the list; a breaker ends its stage (which reads the parts of
+ * the breaker) and goes on below with the breaker as sink; a union hands the same list to all its
  * children, so that they share one sink and one limit.  Filters that end up first in the list of a
  * scan become part of the scan. */
 #include "exec/exec_int.h"

@@ -11,8 +11,8 @@
  *       external input        limit, final, ...     output queue
  *
  * A stage runs on lanes; each lane is a job that claims work (atomic cursor), pushes batches
- * through its own copy of the chain and puts them into the sink.  When all lanes of all stages that feed a
- * sink have ended, the last one prepares the sink and starts the stages that wait for it.
+ * through its own copy of the chain and puts them into the sink.  When all lanes of all stages that
+ * feed a sink have ended, the last one prepares the sink and starts the stages that wait for it.
  *
  * A lane never sleeps.  It parks (AX_RUN_BLOCKED) on reads under way, on a full output queue, on
  * missing external rows and on answers of the host, and goes to the end of the queue every 5 ms.

@@ -208,10 +208,10 @@ struct ax_lane
     /* output */
     ax_held *pending;            /* copied, not queued yet */
     /* waiting */
-    const ax_host_need *need;
-    bool need_answered;
+    const ax_host_need *need;    /* guarded by the run's lock, like the next three */
     ax_lane *next_wait;          /* list of lanes that wait for room, or for the host */
     bool waits_room, waits_host;
+    bool asked;                  /* a question to the host may be open; the lane's own */
 };
 
 /* ---- external inputs ------------------------------------------------------------------------- */
@@ -344,6 +344,7 @@ bool ax_out_push(ax_lane *l, ax_held *h); /* false: full, the lane is listed as 
 ax_exec_next_result ax_out_next(ax_exec *x, ax_batch **out);
 void ax_out_clear(ax_exec *x);            /* drop everything queued; no job may run */
 void ax_host_ask(ax_lane *l, const ax_host_need *need);
+bool ax_host_waits(ax_lane *l); /* the host still reads what the lane asked */
 ax_status ax_input_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
 
 /* source.c */

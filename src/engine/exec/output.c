@@ -305,8 +305,23 @@ void ax_host_ask(ax_lane *l, const ax_host_need *need)
         x->host_tail = l;
     }
     pthread_mutex_unlock(&x->lock);
+    l->asked = true;
     if (first)
         wake_host(x);
+}
+
+/* A wake for another reason (a read that came late) must not let the lane run: it would write over
+ * the question while the host reads it. */
+bool ax_host_waits(ax_lane *l)
+{
+    ax_exec *x = l->stage->x;
+
+    if (!l->asked)
+        return false;
+    pthread_mutex_lock(&x->lock);
+    l->asked = l->waits_host;
+    pthread_mutex_unlock(&x->lock);
+    return l->asked;
 }
 
 const ax_host_need *ax_exec_request(const ax_exec *x)

@@ -304,6 +304,8 @@ static ax_run lane_run(ax_job *job)
     uint64_t end_ns = ax_exec_now_ns() + AX_SLICE_NS;
     uint32_t n = 0;
 
+    if (ax_host_waits(l))
+        return AX_RUN_BLOCKED;
     while (!ax_task_stopped(&l->task))
     {
         ax_go go = AX_GO_ON;
