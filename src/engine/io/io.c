@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -173,7 +174,7 @@ ax_status ax_io_fail_os(ax_task *t, int err, const char *what, const char *name)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static ax_io_file *file_new(ax_io *io, const char *name, ax_io_where where)
+ax_io_file *ax_io_file_new(ax_io *io, const char *name, ax_io_where where)
 {
     size_t n = strlen(name) + 1;
     ax_io_file *f = (ax_io_file *) ax_obj_alloc(sizeof *f);
@@ -207,31 +208,40 @@ static void file_free(ax_io_file *f)
         case AX_IO_REMOTE:
             if (f->handle != NULL)
                 f->backend->close(f->backend->self, f->handle);
+            ax_buf_unref(f->tail);
             break;
     }
     ax_obj_free(f->name);
     ax_obj_free(f);
 }
 
-ax_status ax_io_open(ax_task *t, ax_io *io, const char *uri, ax_io_file **out)
+ax_status ax_io_open_now(ax_task *t, ax_io *io, const char *uri, ax_io_file **out, bool *late)
 {
     const char *path = ax_io_local_path(uri);
+    const ax_io_backend *b = NULL;
     ax_io_file *f;
     ax_status st;
 
     *out = NULL;
-    AX_NEW(t, f, file_new(io, uri, path != NULL ? AX_IO_LOCAL : AX_IO_REMOTE));
+    *late = false;
+    if (path == NULL)
+    {
+        st = ax_io_backend_find(t, io, uri, &b);
+        *late = st == AX_OK && b->start_open != NULL;
+        if (st != AX_OK)
+            ax_note_file(t, uri);
+        if (st != AX_OK || *late)
+            return st;
+    }
+    AX_NEW(t, f, ax_io_file_new(io, uri, path != NULL ? AX_IO_LOCAL : AX_IO_REMOTE));
+    f->backend = b;
     if (path != NULL)
     {
         f->path = f->name + (path - uri);
         st = ax_io_local_open(t, f);
     }
     else
-    {
-        st = ax_io_backend_find(t, io, uri, &f->backend);
-        if (st == AX_OK)
-            st = f->backend->open(t, f->backend->self, uri, &f->handle, &f->id);
-    }
+        st = b->open(t, b->self, uri, &f->handle, &f->id);
     if (st != AX_OK)
     {
         ax_note_file(t, uri);
@@ -249,7 +259,7 @@ ax_status ax_io_open_memory(ax_task *t, ax_io *io, const char *name, const void 
     ax_io_file *f;
 
     *out = NULL;
-    AX_NEW(t, f, file_new(io, name, AX_IO_MEMORY));
+    AX_NEW(t, f, ax_io_file_new(io, name, AX_IO_MEMORY));
     /* The module's account: the file may outlive the task's. */
     f->bytes = ax_buf_alloc(&io->budget, n);
     if (f->bytes == NULL)
@@ -266,35 +276,78 @@ ax_status ax_io_open_memory(ax_task *t, ax_io *io, const char *name, const void 
     return AX_OK;
 }
 
-ax_status ax_io_stat(ax_task *t, ax_io *io, const char *uri, ax_io_id *out, bool *is_dir)
+/* Nothing there is an answer and not an error, unless there was an error before. */
+static ax_status found_or_not(ax_task *t, ax_status st, bool clean, bool *found)
 {
-    const ax_io_backend *b;
-    void *handle = NULL;
-
-    *is_dir = false;
-    memset(out, 0, sizeof *out);
-    if (ax_io_local_path(uri) != NULL)
-        return ax_io_local_stat(t, uri, out, is_dir);
-    AX_TRY(ax_io_backend_find(t, io, uri, &b));
-    /* Backends have no cheaper question than opening, which reads no data. */
-    AX_TRY(b->open(t, b->self, uri, &handle, out));
-    b->close(b->self, handle);
+    *found = st == AX_OK;
+    if (st != AX_ENOFILE || !clean)
+        return st;
+    ax_error_clear(&t->err);
     return AX_OK;
 }
 
-ax_status ax_io_list(ax_task *t, ax_io *io, const char *uri, bool recursive, ax_io_entry **out,
-                     uint32_t *n)
+ax_status ax_io_stat_now(ax_task *t, ax_io *io, ax_io_req *r, bool *late)
 {
+    bool clean = t->err.code == AX_OK;
     const ax_io_backend *b;
+    void *handle = NULL;
+    ax_status st;
 
-    *out = NULL;
-    *n = 0;
-    if (ax_io_local_path(uri) != NULL)
-        return ax_io_local_list(t, uri, recursive, out, n);
-    AX_TRY(ax_io_backend_find(t, io, uri, &b));
-    if (b->list == NULL)
-        return ax_fail(t, AX_EUNSUPPORTED, "\"%s\" URIs cannot be listed", b->scheme);
-    return b->list(t, b->self, uri, recursive, out, n);
+    *late = false;
+    if (ax_io_local_path(r->uri) != NULL)
+        return found_or_not(t, ax_io_local_stat(t, r->uri, r->id, &r->is_dir), clean, &r->found);
+    AX_TRY(ax_io_backend_find(t, io, r->uri, &b));
+    *late = b->start_stat != NULL || b->start_open != NULL;
+    if (*late)
+        return AX_OK;
+    /* Opening reads no data. */
+    st = b->open(t, b->self, r->uri, &handle, r->id);
+    if (st == AX_OK)
+        b->close(b->self, handle);
+    return found_or_not(t, st, clean, &r->found);
+}
+
+ax_status ax_io_list_now(ax_task *t, ax_io *io, ax_io_req *r, bool *late)
+{
+    bool clean = t->err.code == AX_OK;
+    ax_arena *scratch = t->arena;
+    const ax_io_backend *b = NULL;
+    ax_status st;
+
+    *late = false;
+    r->entries = NULL;
+    r->nentries = 0;
+    if (ax_io_local_path(r->uri) == NULL)
+    {
+        AX_TRY(ax_io_backend_find(t, io, r->uri, &b));
+        if (b->list == NULL && b->start_list == NULL)
+            return ax_fail(t, AX_EUNSUPPORTED, "\"%s\" URIs cannot be listed", b->scheme);
+        *late = b->start_list != NULL;
+        if (*late)
+            return AX_OK;
+    }
+    /* Entries must outlive the task's scratch: the asker may go on in another task. */
+    if (r->arena != NULL)
+        t->arena = r->arena;
+    if (b == NULL)
+        st = ax_io_local_list(t, r->uri, r->recursive, &r->entries, &r->nentries);
+    else
+        st = b->list(t, b->self, r->uri, r->recursive, &r->entries, &r->nentries);
+    t->arena = scratch;
+    if (st == AX_OK && b != NULL)
+        ax_io_entries_sort(r->entries, r->nentries);
+    return found_or_not(t, st, clean, &r->found);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const ax_io_entry *) a)->path, ((const ax_io_entry *) b)->path);
+}
+
+void ax_io_entries_sort(ax_io_entry *e, uint32_t n)
+{
+    if (n > 1)
+        qsort(e, n, sizeof *e, by_path);
 }
 
 ax_io_file *ax_io_file_ref(ax_io_file *f)
@@ -321,6 +374,19 @@ void ax_io_file_unref(ax_io_file *f)
 const ax_io_id *ax_io_file_id(const ax_io_file *f) { return &f->id; }
 const char *ax_io_file_name(const ax_io_file *f) { return f->name; }
 uint64_t ax_io_file_size(const ax_io_file *f) { return f->id.size; }
+
+void ax_io_file_drop_tail(ax_io_file *f)
+{
+    ax_buf *tail;
+
+    if (f->where != AX_IO_REMOTE)
+        return;
+    pthread_mutex_lock(&f->io->lock);
+    tail = f->tail;
+    f->tail = NULL;
+    pthread_mutex_unlock(&f->io->lock);
+    ax_buf_unref(tail);
+}
 
 ax_status ax_io_file_check(ax_task *t, ax_io_file *f)
 {

@@ -9,6 +9,9 @@
  *                                                             \-> PENDING: job parks, is woken,
  *                                                                  calls ax_io_fetch again -> READY
  *
+ * That holds for opening, listing and asking as well as for reading: a store may take its time for
+ * each of them, and jobs never sleep.
+ *
  * Identity.  An opened file is one version: device, inode, size, mtime_ns and ctime_ns for local
  * files, ETag or generation for remote ones.  A version that changes under a reader is an error
  * (ECHANGED), never mixed data: local files are checked again when the last reader closes a split.
@@ -51,27 +54,47 @@ typedef enum ax_io_kind
 {
     AX_IO_READ, /* file, off, len -> buf */
     AX_IO_OPEN, /* uri -> file (a reference), size in file->id */
-    AX_IO_LIST, /* uri of a directory or prefix, recursive flag -> entries, sorted by name */
+    AX_IO_LIST, /* uri of a directory or prefix, recursive flag -> entries, sorted by path */
+    AX_IO_STAT, /* uri -> *id, is_dir: what stands there now, without opening it */
 } ax_io_kind;
+
+/* What a listing, a manifest or a STAT said of an object before, so that a store need not be asked
+ * again.  With an ETag that version is meant, and a read that finds another one is ECHANGED.
+ * Without one the object is promised never to change under its name (data files of lake tables).
+ * Local files are looked at all the same. */
+typedef struct ax_io_known
+{
+    uint64_t size;
+    int64_t mtime_ns;  /* 0: not known */
+    const char *etag;  /* NULL: not known */
+} ax_io_known;
 
 typedef struct ax_io_entry
 {
-    const char *path;  /* full path or URI */
+    const char *path;  /* full path or URI, as it must be given to OPEN; directories without a
+                        * slash at the end */
     uint64_t size;
     int64_t mtime_ns;
     bool is_dir;
     const char *etag;  /* remote, when the listing tells it; else NULL */
 } ax_io_entry;
 
+/* Nothing at a URI is an answer to LIST and STAT (found stays false), and ENOFILE for OPEN. */
 typedef struct ax_io_req
 {
     uint8_t kind;          /* ax_io_kind */
     bool done;             /* out */
     bool recursive;        /* LIST */
+    bool found;            /* LIST, STAT: out */
+    bool is_dir;           /* STAT: out; a prefix with objects below it is a directory too */
     ax_io_file *file;      /* READ: in, borrowed; OPEN: out, owned reference */
-    uint64_t off, len;     /* READ: must lie inside the file, else ECORRUPT */
+    uint64_t off, len;     /* READ: must lie inside the file, else ECORRUPT.  OPEN: len is a hint,
+                            * so many last bytes are wanted soon and may come along (see
+                            * ax_io_file_drop_tail); 0: none */
     ax_buf *buf;           /* READ: out, owned reference with exactly len bytes */
-    const char *uri;       /* OPEN, LIST: in, borrowed */
+    const char *uri;       /* OPEN, LIST, STAT: in, borrowed */
+    const ax_io_known *known; /* OPEN, STAT: in, borrowed, or NULL */
+    ax_io_id *id;          /* STAT: in, where the answer goes; borrowed until done or forgotten */
     ax_io_entry *entries;  /* LIST: out, in `arena` */
     uint32_t nentries;
     ax_arena *arena;       /* LIST: in, the asker's own arena; NULL: the task's scratch, which does
@@ -105,14 +128,13 @@ void ax_io_prefetch(ax_io *io, ax_io_file *file, const uint64_t *off, const uint
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Blocking forms of OPEN, LIST and READ for tools, tests and listings of local files. */
+/* Blocking forms of OPEN, LIST, STAT and READ, for tools and tests: never in a job, since a store may
+ * answer late.  Here LIST and STAT of nothing are ENOFILE. */
 ax_status ax_io_open(ax_task *t, ax_io *io, const char *uri, ax_io_file **out) AX_MUST_USE;
 ax_status ax_io_read(ax_task *t, ax_io *io, ax_io_file *f, uint64_t off, uint64_t len, ax_buf **out)
     AX_MUST_USE;
 ax_status ax_io_list(ax_task *t, ax_io *io, const char *uri, bool recursive, ax_io_entry **out,
                      uint32_t *n) AX_MUST_USE;
-
-/* What stands at a URI now, without opening it: for cache checks.  ENOFILE when nothing. */
 ax_status ax_io_stat(ax_task *t, ax_io *io, const char *uri, ax_io_id *out, bool *is_dir)
     AX_MUST_USE;
 
@@ -121,6 +143,10 @@ void ax_io_file_unref(ax_io_file *f);            /* NULL is allowed */
 const ax_io_id *ax_io_file_id(const ax_io_file *f);
 const char *ax_io_file_name(const ax_io_file *f); /* as the user would write it */
 uint64_t ax_io_file_size(const ax_io_file *f);
+
+/* The last bytes that came along with the open serve reads until somebody drops them; they are not
+ * in the query's account.  Who keeps a file longer than its opening calls this. */
+void ax_io_file_drop_tail(ax_io_file *f);
 
 /* Is the version still the one that was opened?  Else ECHANGED. */
 ax_status ax_io_file_check(ax_task *t, ax_io_file *f) AX_MUST_USE;
@@ -140,8 +166,26 @@ void ax_io_file_count_to(ax_io_file *f, ax_io_stats *s);
 
 /* A backend serves files of one scheme.  Local files and memory are built in; HTTP and object
  * stores register from their module; tests register fakes (late, out of order, failing).
- * start() begins a read and later calls ax_io_complete exactly once, from any thread, unless
- * cancel() returned true for it. */
+ *
+ * Late forms.  A start function begins something and returns AX_OK; then the backend completes its
+ * token exactly once, from any thread, also inside the start function itself, unless cancel()
+ * returned true for it:
+ *
+ *      start       ax_io_complete(AX_OK): dst is filled
+ *      start_open  ax_io_complete_open: the handle is the module's from now on
+ *      start_list  ax_io_complete_list, page after page in any order of names, the last one with
+ *                  more == false
+ *      start_stat  ax_io_complete_stat
+ *      any         ax_io_complete with an error; ENOFILE when nothing stands at the URI
+ *
+ * A start function that fails completes nothing.  Its strings, and what `known` points to, stay
+ * until the token is complete.  The task is the asker's, valid during the call only: errors, and
+ * whose credentials are used.  close may be called inside a completion, when nobody waits for the
+ * handle any more.
+ *
+ * A store has start_open, start_list and start_stat; open and list are for backends that answer at
+ * once.  Where start_stat is missing, an opening answers for it; where both forms of list are
+ * missing, URIs cannot be listed. */
 typedef struct ax_io_backend
 {
     const char *scheme; /* "file", "mem", "s3" */
@@ -154,10 +198,26 @@ typedef struct ax_io_backend
                       uint32_t *n);
     uint64_t merge_gap_bytes;
     void *self;
+    ax_status (*start_open)(ax_task *t, void *self, const char *uri, const ax_io_known *known,
+                            uint64_t tail_len, void *token);
+    ax_status (*start_list)(ax_task *t, void *self, const char *uri, bool recursive, void *token);
+    ax_status (*start_stat)(ax_task *t, void *self, const char *uri, const ax_io_known *known,
+                            void *token);
 } ax_io_backend;
 
 ax_status ax_io_register(ax_io *io, const ax_io_backend *b) AX_MUST_USE;
+
+/* err: what to report, copied; NULL: a general message. */
 void ax_io_complete(ax_io *io, void *token, ax_status status, const ax_error *err);
+
+/* tail: the last ntail bytes of the object, copied; ntail 0: none came along. */
+void ax_io_complete_open(ax_io *io, void *token, void *handle, const ax_io_id *id,
+                         const uint8_t *tail, size_t ntail);
+
+/* The entries are copied.  True: the token is not complete, and waits for the next page.  False: it
+ * is, because this was the last page, or nobody wants the rest, or there is no room for it. */
+bool ax_io_complete_list(ax_io *io, void *token, const ax_io_entry *e, uint32_t n, bool more);
+void ax_io_complete_stat(ax_io *io, void *token, const ax_io_id *id, bool is_dir);
 
 /* A file over bytes in memory: tests, fuzzers.  The bytes are copied. */
 ax_status ax_io_open_memory(ax_task *t, ax_io *io, const char *name, const void *bytes, size_t n,

@@ -2,7 +2,8 @@
  *
  *   io.c     the module, backends, opening, files as counted objects
  *   local.c  descriptors, reads, identity and listings of the local file system
- *   fetch.c  requests: merging, reads under way, delivery
+ *   fetch.c  requests: merging, what is answered at once, delivery
+ *   flight.c what is under way: flights and tickets, completions, forgetting
  *
  * Locks.  ax_io.lock guards what says so; it is held for moments, never over a system call that
  * reads data and never while a backend is called.  ax_job_wake is called under it (the scheduler's
@@ -17,6 +18,7 @@
 #define AX_IO_BACKENDS_MAX 16u
 #define AX_IO_BUCKET_CNT 256u
 #define AX_IO_LOCAL_GAP_BYTES (16u << 10)  /* a pread costs about as much as copying this */
+#define AX_IO_LISTED_MAX_CNT (8u << 20)    /* entries of one listing */
 #define AX_IO_MERGED_MAX_BYTES (8u << 20)  /* merged reads stop growing here */
 
 typedef enum ax_io_where { AX_IO_LOCAL, AX_IO_MEMORY, AX_IO_REMOTE } ax_io_where;
@@ -32,24 +34,39 @@ struct ax_io_file
     const ax_io_backend *backend; /* REMOTE: borrowed from io */
     void *handle;            /* REMOTE: owned, the backend's */
     ax_buf *bytes;           /* MEMORY: owned reference */
+    ax_buf *tail;            /* REMOTE: owned reference to the last bytes, or NULL; guarded by
+                              * io->lock */
     int fd;                  /* LOCAL: -1 while closed to save descriptors; guarded by io->lock */
     uint32_t pins;           /* LOCAL: reads under way, guarded by io->lock */
     ax_io_file *lru_next, *lru_prev; /* LOCAL: open and not pinned, guarded by io->lock */
     ax_io_stats *_Atomic stats; /* borrowed account; NULL: nobody counts */
 };
 
-/* One read of a remote file under way; serves one or several requests.  off, len, file, buf are
- * immutable; the rest is guarded by io->lock. */
+/* Something a backend was asked for and has not answered; serves one or several reads, or one other
+ * request.  What says so is guarded by io->lock; answers are written by the backend's thread before
+ * `done` and read after it; the rest is immutable. */
 typedef struct ax_io_flight
 {
-    ax_io_file *file;   /* owned reference */
-    uint64_t off, len;
-    ax_buf *buf;        /* owned reference; the backend writes it until done */
+    uint8_t kind;       /* ax_io_kind: what the backend was asked for */
+    bool recursive;     /* LIST */
+    const ax_io_backend *backend; /* borrowed from io */
+    const char *uri;    /* for errors; OPEN, LIST, STAT: a copy behind the struct, READ: the file's */
+    ax_io_known known;  /* OPEN, STAT: a copy; etag behind the struct */
+    bool has_known;
+    ax_io_file *file;   /* READ: owned reference; OPEN: owned, complete when done */
+    uint64_t off, len;  /* READ; OPEN: len bytes of the tail */
+    ax_buf *buf;        /* READ: owned reference; the backend writes it until done */
+    ax_arena *arena;    /* LIST: owned, charged to the module; entries lie in it */
+    ax_io_entry *entry; /* LIST: answer */
+    uint32_t nentries, entry_cap;
+    ax_io_id id;        /* STAT: answer */
+    bool is_dir;        /* STAT: answer */
     int64_t start_ns;
     int64_t wait_ns;    /* known when done */
-    uint32_t refs;      /* tickets, callers, and one for the backend until done */
+    uint32_t refs;      /* tickets, callers, and one for the backend until done; guarded */
     uint32_t ntickets;  /* requests it was made for */
-    bool done;
+    bool done;          /* guarded, like the next three */
+    bool orphan;        /* no request wants it any more */
     ax_status status;
     ax_error *err;      /* owned; NULL without an error report */
     struct ax_io_flight *next; /* local list of the caller that made it */
@@ -74,7 +91,7 @@ struct ax_io
     ax_io_backend backends[AX_IO_BACKENDS_MAX];
     _Atomic uint32_t nbackends; /* entries below are immutable; grows under lock */
     ax_io_ticket *buckets[AX_IO_BUCKET_CNT]; /* guarded by lock */
-    uint32_t in_flight;         /* reads that backends still own; guarded by lock */
+    uint32_t in_flight;         /* flights that backends still own; guarded by lock */
     ax_budget budget;           /* bytes that belong to no query */
 };
 
@@ -88,14 +105,30 @@ const char *ax_io_local_path(const char *uri);
 ax_status ax_io_backend_find(ax_task *t, ax_io *io, const char *uri, const ax_io_backend **out)
     AX_MUST_USE;
 
+/* A file without references to anything but its name; NULL: out of memory. */
+ax_io_file *ax_io_file_new(ax_io *io, const char *name, ax_io_where where);
+
+/* Answer now: local files, and backends without late forms.  *late: nothing was done, the backend
+ * wants to be started. */
+ax_status ax_io_open_now(ax_task *t, ax_io *io, const char *uri, ax_io_file **out, bool *late)
+    AX_MUST_USE;
+ax_status ax_io_list_now(ax_task *t, ax_io *io, ax_io_req *r, bool *late) AX_MUST_USE;
+ax_status ax_io_stat_now(ax_task *t, ax_io *io, ax_io_req *r, bool *late) AX_MUST_USE;
+
+/* Entries in order of their paths. */
+void ax_io_entries_sort(ax_io_entry *e, uint32_t n);
+
 /* Report a failed system call: the code follows from err; what: "could not open file". */
 ax_status ax_io_fail_os(ax_task *t, int err, const char *what, const char *name);
 
-/* Count what a task asked for: in its own account, else in the file's. */
+/* Count what a task asked for: in its own account, else in the file's (NULL: none). */
 static inline void ax_io_count(ax_task *t, ax_io_file *f, uint64_t bytes, uint64_t requests,
                                uint64_t wait_ns)
 {
-    ax_io_stats *s = t->io != NULL ? t->io : atomic_load_explicit(&f->stats, memory_order_acquire);
+    ax_io_stats *s = t->io;
+
+    if (s == NULL && f != NULL)
+        s = atomic_load_explicit(&f->stats, memory_order_acquire);
 
     if (s == NULL)
         return;
@@ -127,9 +160,24 @@ typedef struct ax_io_piece
 ax_status ax_io_local_read(ax_task *t, ax_io_file *f, uint64_t off, const ax_io_piece *piece,
                            uint32_t n) AX_MUST_USE;
 
-/* ---- fetch.c --------------------------------------------------------------------------------- */
+/* ---- flight.c -------------------------------------------------------------------------------- */
 
-/* Wait until no backend owns a read. */
+/* A flight for a run of reads that ends at `end`, or for one other request, with a ticket for each;
+ * not started.  The caller holds one reference, the backend's is counted already. */
+ax_status ax_io_flight_make(ax_task *t, ax_io *io, ax_io_req *const *r, uint32_t n, uint64_t end,
+                            ax_job *waker, ax_io_flight **out) AX_MUST_USE;
+
+/* Ask the backend, and drop the caller's reference.  A refusal is the flight's answer. */
+void ax_io_flight_start(ax_task *t, ax_io *io, ax_io_flight *f);
+
+/* Look up a request: delivered (done set), under way (*under_way), or unknown. */
+ax_status ax_io_look_up(ax_task *t, ax_io *io, ax_io_req *r, ax_job *waker, bool *under_way)
+    AX_MUST_USE;
+
+/* For callers without a job: sleep until something arrived, with looks at the stop flag. */
+ax_status ax_io_wait_arrival(ax_task *t, ax_io *io, const ax_io_need *need) AX_MUST_USE;
+
+/* Wait until no backend owns a flight. */
 void ax_io_drain(ax_io *io);
 
 #endif

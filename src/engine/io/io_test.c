@@ -518,7 +518,11 @@ static ax_fake *fake_new(fixture *x, uint32_t delay_us, uint64_t gap)
     k->delay_us = delay_us;
     k->blob[0] = (ax_fake_blob){"fake://a", blob, sizeof blob};
     k->blob[1] = (ax_fake_blob){"fake://b", blob, sizeof blob};
-    k->nblobs = 2;
+    k->blob[2] = (ax_fake_blob){"fake://d/x", blob, 10};
+    k->blob[3] = (ax_fake_blob){"fake://d/y/2", blob, 20};
+    k->blob[4] = (ax_fake_blob){"fake://d/y/1", blob, 30};
+    k->nblobs = 5;
+    k->page_cnt = 2;
     assert_int_equal(ax_fake_run(k, x->io, gap), AX_OK);
     return k;
 }
@@ -567,7 +571,8 @@ static void remote_reads_without_a_job_wait(void **state)
     assert_fails(x, AX_ENOFILE, ax_io_open(&x->t, x->io, "fake://c", &f[0]));
     assert_string_equal(x->t.err.place.file, "fake://c");
     ax_error_clear(&x->t.err);
-    assert_fails(x, AX_EUNSUPPORTED, ax_io_list(&x->t, x->io, "fake://", false, &e, &n));
+    assert_ok(x, ax_io_list(&x->t, x->io, "fake://", true, &e, &n));
+    assert_int_equal(n, 5);
     fake_free(k);
 }
 
@@ -581,6 +586,8 @@ typedef struct asker
     ax_io_file **f;
     ax_io_req req[40];
     ax_io_need need;
+    ax_io_id id[40];
+    bool mixed;        /* opens, lists and asks, too */
     uint32_t seed;
     int rounds;
     bool asked;
@@ -588,6 +595,65 @@ typedef struct asker
     int bad;
     _Atomic int *over;
 } asker;
+
+static void ask_mixed(asker *a)
+{
+    static const char *const uri[] = {"fake://a", "fake://b", "fake://d/x", "fake://d/y/2"};
+
+    for (uint32_t i = 0; i < a->need.n; i++)
+    {
+        ax_io_req *r = &a->req[i];
+
+        if (i % 4 == 1)
+            *r = (ax_io_req){.kind = AX_IO_OPEN, .uri = uri[i / 4 % 4], .len = i % 8 == 1 ? 25 : 0};
+        else if (i % 4 == 2)
+            *r = (ax_io_req){.kind = AX_IO_STAT, .uri = i % 8 == 2 ? "fake://d" : uri[i / 4 % 4],
+                             .id = &a->id[i]};
+        else if (i % 12 == 3)
+            *r = (ax_io_req){.kind = AX_IO_LIST, .uri = "fake://d/", .recursive = i == 3};
+        else if (i % 12 == 7)
+            *r = (ax_io_req){.kind = AX_IO_STAT, .uri = "fake://d/none", .id = &a->id[i]};
+    }
+}
+
+/* Is the answer right? */
+static bool is_right(const ax_io_req *r)
+{
+    if (!r->done)
+        return false;
+    switch ((ax_io_kind) r->kind)
+    {
+        case AX_IO_READ:
+            return r->buf->len == r->len && memcmp(r->buf->data, blob + r->off, r->len) == 0;
+        case AX_IO_OPEN:
+            return strcmp(ax_io_file_name(r->file), r->uri) == 0 &&
+                   ax_io_file_size(r->file) == ax_io_file_id(r->file)->size &&
+                   ax_io_file_size(r->file) >= 10;
+        case AX_IO_LIST:
+            return r->found && r->nentries == (r->recursive ? 3 : 2) &&
+                   strcmp(r->entries[0].path, "fake://d/x") == 0 && r->entries[0].size == 10 &&
+                   strcmp(r->entries[0].etag, "fake") == 0 &&
+                   (r->recursive ? strcmp(r->entries[2].path, "fake://d/y/2") == 0
+                                 : strcmp(r->entries[1].path, "fake://d/y") == 0 &&
+                                       r->entries[1].is_dir);
+        case AX_IO_STAT:
+            if (strcmp(r->uri, "fake://d/none") == 0)
+                return !r->found;
+            return r->found && r->is_dir == (strcmp(r->uri, "fake://d") == 0) &&
+                   (r->is_dir || r->id->size >= 10);
+    }
+    return false;
+}
+
+static void drop_answer(ax_io_req *r)
+{
+    ax_buf_unref(r->buf);
+    r->buf = NULL;
+    if (r->kind != AX_IO_OPEN)
+        return;
+    ax_io_file_unref(r->file);
+    r->file = NULL;
+}
 
 static ax_run ask(ax_job *j)
 {
@@ -598,6 +664,8 @@ static ax_run ask(ax_job *j)
     {
         if (!a->asked)
             ask_random(a->req, a->need.n, a->f, 2, &a->seed);
+        if (!a->asked && a->mixed)
+            ask_mixed(a);
         a->asked = true;
         a->end = ax_io_fetch(&a->t, a->x->io, &a->need, j, &ready);
         if (a->end != AX_OK)
@@ -606,17 +674,14 @@ static ax_run ask(ax_job *j)
             return AX_RUN_BLOCKED;
         for (uint32_t i = 0; i < a->need.n; i++)
         {
-            const ax_io_req *r = &a->req[i];
-
-            a->bad += !r->done || r->buf->len != r->len ||
-                      memcmp(r->buf->data, blob + r->off, r->len) != 0;
-            ax_buf_unref(r->buf);
+            a->bad += !is_right(&a->req[i]);
+            drop_answer(&a->req[i]);
         }
         a->asked = false;
         a->rounds--;
     }
     for (uint32_t i = 0; i < a->need.n && a->end != AX_OK; i++)
-        ax_buf_unref(a->req[i].buf);
+        drop_answer(&a->req[i]);
     atomic_fetch_add(a->over, 1);
     return AX_RUN_DONE;
 }
@@ -628,6 +693,7 @@ static void asker_init(asker *a, fixture *x, ax_io_file **f, ax_group *g, uint32
     a->x = x;
     a->f = f;
     a->seed = seed;
+    a->mixed = seed % 2 == 1;
     a->need = (ax_io_need){a->req, 40};
     a->rounds = 10;
     a->over = over;
@@ -670,9 +736,9 @@ static void jobs_park_until_late_answers_arrive(void **state)
     fake_free(k);
 }
 
-/* Readers are stopped and freed while their reads are under way, with a backend that can cancel
+/* Askers are stopped and freed while their requests are under way, with a backend that can cancel
  * and with one that cannot: late answers must find memory that is still there. */
-static void forgotten_reads_end_on_their_own(void **state)
+static void forgotten_requests_end_on_their_own(void **state)
 {
     fixture *x = (fixture *) *state;
     ax_fake *k = fake_new(x, 2000, 5000);
@@ -702,7 +768,7 @@ static void forgotten_reads_end_on_their_own(void **state)
             {
                 ax_io_forget(x->io, &a[i].need);
                 for (uint32_t q = 0; q < a[i].need.n; q++)
-                    ax_buf_unref(a[i].req[q].buf);
+                    drop_answer(&a[i].req[q]);
             }
             ax_task_fini(&a[i].t);
             assert_int_equal(atomic_load(&a[i].budget.used_bytes), 0);
@@ -734,7 +800,7 @@ static void a_failed_read_fails_the_fetch_and_forgets_the_rest(void **state)
         ax_io_ready ready;
 
         pthread_mutex_lock(&k->lock);
-        k->nreads = 0;
+        k->nasked = 0;
         k->fail_nth = round < 3 ? round * 3 + 1 : 0;
         k->refuse_nth = round < 3 ? 0 : (round - 3) * 3 + 1;
         pthread_mutex_unlock(&k->lock);
@@ -756,6 +822,198 @@ static void a_failed_read_fails_the_fetch_and_forgets_the_rest(void **state)
     fake_free(k);
 }
 
+/* An opening, a listing and a question fail, at the start or later, alone and among others. */
+static void failures_of_other_requests_are_told(void **state)
+{
+    fixture *x = (fixture *) *state;
+    ax_fake *k = fake_new(x, 300, 0);
+    ax_io_id id[9];
+
+    for (uint32_t round = 0; round < 18; round++)
+    {
+        ax_io_req req[9] = {{0}};
+        ax_io_need need = {req, 9};
+        ax_io_ready ready;
+
+        pthread_mutex_lock(&k->lock);
+        k->nasked = 0;
+        k->fail_nth = round < 9 ? round + 1 : 0;
+        k->refuse_nth = round < 9 ? 0 : round - 8;
+        pthread_mutex_unlock(&k->lock);
+        for (uint32_t i = 0; i < 9; i++)
+            req[i] = (ax_io_req){.kind = (uint8_t) (AX_IO_OPEN + i % 3),
+                                 .uri = i % 3 == 1 ? "fake://d" : "fake://a",
+                                 .id = &id[i]};
+        assert_fails(x, AX_ENET, ax_io_fetch(&x->t, x->io, &need, NULL, &ready));
+        assert_string_equal(x->t.err.place.file, req[(round % 9)].uri);
+        if (round < 9)
+            assert_string_equal(x->t.err.msg, "connection reset by fake");
+        for (int i = 0; i < 9; i++)
+            drop_answer(&req[i]);
+        ax_error_clear(&x->t.err);
+    }
+    ax_io_drain(x->io);
+    assert_int_equal(atomic_load(&x->io->budget.used_bytes), 0);
+    fake_free(k);
+}
+
+static void nothing_there_is_an_answer_but_for_open(void **state)
+{
+    fixture *x = (fixture *) *state;
+    ax_fake *k = fake_new(x, 100, 0);
+    ax_io_id id;
+    ax_io_req req[4] = {{.kind = AX_IO_STAT, .uri = "fake://none", .id = &id},
+                        {.kind = AX_IO_LIST, .uri = "fake://none/"},
+                        {.kind = AX_IO_STAT, .uri = in_dir(x, "none"), .id = &id},
+                        {.kind = AX_IO_LIST, .uri = in_dir(x, "none")}};
+    ax_io_req open = {.kind = AX_IO_OPEN, .uri = "fake://none"};
+    ax_io_need need = {req, 4}, one = {&open, 1};
+    ax_io_ready ready;
+    ax_io_entry *e;
+    uint32_t n;
+    bool is_dir;
+
+    assert_ok(x, ax_io_fetch(&x->t, x->io, &need, NULL, &ready));
+    for (int i = 0; i < 4; i++)
+        assert_true(req[i].done && !req[i].found && req[i].nentries == 0);
+    assert_int_equal(x->t.err.code, AX_OK);
+    assert_fails(x, AX_ENOFILE, ax_io_fetch(&x->t, x->io, &one, NULL, &ready));
+    ax_error_clear(&x->t.err);
+    assert_fails(x, AX_ENOFILE, ax_io_list(&x->t, x->io, "fake://none", false, &e, &n));
+    assert_string_equal(x->t.err.place.file, "fake://none");
+    ax_error_clear(&x->t.err);
+    assert_fails(x, AX_ENOFILE, ax_io_stat(&x->t, x->io, "fake://none", &id, &is_dir));
+    fake_free(k);
+}
+
+/* What a listing told is not asked again, and answers in the first call. */
+static void known_objects_open_without_a_request(void **state)
+{
+    fixture *x = (fixture *) *state;
+    ax_fake *k = fake_new(x, 100, 0);
+    ax_io_entry *e;
+    ax_io_known known;
+    ax_io_id id;
+    ax_io_req req[2];
+    ax_io_need need = {req, 2};
+    ax_io_ready ready;
+    ax_io_stats stats = {0};
+    uint32_t n;
+
+    assert_ok(x, ax_io_list(&x->t, x->io, "fake://d", true, &e, &n));
+    assert_int_equal(n, 3);
+    x->t.io = &stats;
+    known = (ax_io_known){e[1].size, e[1].mtime_ns, e[1].etag};
+    req[0] = (ax_io_req){.kind = AX_IO_OPEN, .uri = e[1].path, .known = &known};
+    req[1] = (ax_io_req){.kind = AX_IO_STAT, .uri = e[1].path, .known = &known, .id = &id};
+    assert_ok(x, ax_io_fetch(&x->t, x->io, &need, NULL, &ready));
+    assert_int_equal(ready, AX_IO_READY);
+    assert_int_equal(ax_io_file_size(req[0].file), 30);
+    assert_true(ax_io_id_equal(&id, ax_io_file_id(req[0].file)));
+    assert_int_equal(atomic_load(&k->opens) + atomic_load(&k->stats), 0);
+    assert_int_equal(atomic_load(&stats.requests), 0);
+    ax_io_file_unref(req[0].file);
+
+    /* Without an ETag it has to ask. */
+    known.etag = NULL;
+    req[0] = (ax_io_req){.kind = AX_IO_OPEN, .uri = e[1].path, .known = &known};
+    req[1] = (ax_io_req){.kind = AX_IO_STAT, .uri = e[1].path, .known = &known, .id = &id};
+    assert_ok(x, ax_io_fetch(&x->t, x->io, &need, NULL, &ready));
+    assert_int_equal(atomic_load(&k->opens), 1);
+    assert_int_equal(atomic_load(&k->stats), 1);
+    assert_int_equal(atomic_load(&stats.requests), 2);
+    ax_io_file_unref(req[0].file);
+    x->t.io = NULL;
+    fake_free(k);
+}
+
+static void the_tail_comes_with_the_open(void **state)
+{
+    fixture *x = (fixture *) *state;
+    ax_fake *k = fake_new(x, 100, 0);
+    ax_io_req req = {.kind = AX_IO_OPEN, .uri = "fake://a", .len = 4096};
+    ax_io_need need = {&req, 1};
+    ax_io_ready ready;
+    ax_io_file *f;
+    ax_buf *b;
+
+    assert_ok(x, ax_io_fetch(&x->t, x->io, &need, NULL, &ready));
+    f = req.file;
+    for (uint64_t len = 0; len <= 4096; len += 1024)
+    {
+        assert_ok(x, ax_io_read(&x->t, x->io, f, sizeof blob - 4096, len, &b));
+        assert_int_equal(b->len, len);
+        assert_memory_equal(b->data, blob + sizeof blob - 4096, len);
+        ax_buf_unref(b);
+        assert_ok(x, ax_io_read(&x->t, x->io, f, sizeof blob - len, len, &b));
+        assert_memory_equal(b->data, blob + sizeof blob - len, len);
+        ax_buf_unref(b);
+    }
+    assert_int_equal(atomic_load(&k->starts), 0);
+    assert_ok(x, ax_io_read(&x->t, x->io, f, sizeof blob - 4097, 4097, &b));
+    ax_buf_unref(b);
+    assert_int_equal(atomic_load(&k->starts), 1);
+    ax_io_file_drop_tail(f);
+    assert_int_equal(atomic_load(&x->io->budget.used_bytes), 0);
+    assert_ok(x, ax_io_read(&x->t, x->io, f, sizeof blob - 10, 10, &b));
+    ax_buf_unref(b);
+    assert_int_equal(atomic_load(&k->starts), 2);
+    ax_io_file_unref(f);
+
+    /* One that is longer than the file is the file. */
+    req = (ax_io_req){.kind = AX_IO_OPEN, .uri = "fake://d/x", .len = 4096};
+    assert_ok(x, ax_io_fetch(&x->t, x->io, &need, NULL, &ready));
+    assert_ok(x, ax_io_read(&x->t, x->io, req.file, 0, 10, &b));
+    assert_memory_equal(b->data, blob, 10);
+    ax_buf_unref(b);
+    ax_io_file_unref(req.file);
+    assert_int_equal(atomic_load(&k->starts), 2);
+    fake_free(k);
+}
+
+static void an_opening_answers_where_a_store_cannot_be_asked(void **state)
+{
+    fixture *x = (fixture *) *state;
+    ax_fake *k = (ax_fake *) ax_obj_alloc(sizeof *k);
+    ax_io_id id;
+    bool is_dir;
+
+    k->blob[0] = (ax_fake_blob){"fake://a", blob, 77};
+    k->nblobs = 1;
+    k->no_stat = true;
+    assert_int_equal(ax_fake_run(k, x->io, 0), AX_OK);
+    assert_ok(x, ax_io_stat(&x->t, x->io, "fake://a", &id, &is_dir));
+    assert_int_equal(id.size, 77);
+    assert_false(is_dir);
+    assert_fails(x, AX_ENOFILE, ax_io_stat(&x->t, x->io, "fake://b", &id, &is_dir));
+    assert_int_equal(atomic_load(&k->opens), 2);
+    fake_free(k);
+}
+
+/* A listing that nobody wants any more ends at its next page. */
+static void a_forgotten_listing_stops_at_a_page(void **state)
+{
+    fixture *x = (fixture *) *state;
+    ax_fake *k = fake_new(x, 0, 0);
+    ax_io_req req = {.kind = AX_IO_LIST, .uri = "fake://", .recursive = true};
+    ax_io_need need = {&req, 1};
+    ax_io_ready ready;
+    ax_job job;
+
+    memset(&job, 0, sizeof job);
+    k->page_cnt = 1;
+    k->no_cancel = true;
+    ax_fake_hold(k, true);
+    assert_ok(x, ax_io_fetch(&x->t, x->io, &need, &job, &ready));
+    assert_int_equal(ready, AX_IO_PENDING);
+    ax_io_forget(x->io, &need);
+    ax_fake_hold(k, false);
+    ax_io_drain(x->io);
+    assert_int_equal(atomic_load(&k->pages), 1);
+    assert_int_equal(atomic_load(&x->io->budget.used_bytes), 0);
+    fake_free(k);
+}
+
 static void *stop_soon(void *arg)
 {
     nanosleep(&(struct timespec){0, 5000000}, NULL);
@@ -771,12 +1029,15 @@ static void a_stop_ends_a_blocking_wait(void **state)
     pthread_t th;
     ax_buf *b;
 
-    ax_fake_hold(k, true);
     assert_ok(x, ax_io_open(&x->t, x->io, "fake://a", &f));
+    ax_fake_hold(k, true);
     assert_int_equal(pthread_create(&th, NULL, stop_soon, &x->stop), 0);
     assert_fails(x, AX_ESTOPPED, ax_io_read(&x->t, x->io, f, 0, 10, &b));
     pthread_join(th, NULL);
     ax_io_file_unref(f);
+    ax_error_clear(&x->t.err);
+    assert_fails(x, AX_ESTOPPED, ax_io_open(&x->t, x->io, "fake://a", &f));
+    assert_null(f);
     fake_free(k);
 }
 
@@ -798,9 +1059,15 @@ int main(void)
         TEST(listings_are_sorted_and_leave_out_what_is_no_file),
         TEST(remote_reads_without_a_job_wait),
         TEST(jobs_park_until_late_answers_arrive),
-        TEST(forgotten_reads_end_on_their_own),
+        TEST(forgotten_requests_end_on_their_own),
         TEST(a_failed_read_fails_the_fetch_and_forgets_the_rest),
         TEST(a_stop_ends_a_blocking_wait),
+        TEST(failures_of_other_requests_are_told),
+        TEST(nothing_there_is_an_answer_but_for_open),
+        TEST(known_objects_open_without_a_request),
+        TEST(the_tail_comes_with_the_open),
+        TEST(an_opening_answers_where_a_store_cannot_be_asked),
+        TEST(a_forgotten_listing_stops_at_a_page),
     };
 
     return cmocka_run_group_tests_name("io", tests, NULL, NULL);

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -508,11 +507,6 @@ static ax_status list_dir(listing *l, int fd, const char *name, const ancestor *
     return st;
 }
 
-static int by_path(const void *a, const void *b)
-{
-    return strcmp(((const ax_io_entry *) a)->path, ((const ax_io_entry *) b)->path);
-}
-
 ax_status ax_io_local_list(ax_task *t, const char *uri, bool recursive, ax_io_entry **out,
                            uint32_t *n)
 {
@@ -527,8 +521,7 @@ ax_status ax_io_local_list(ax_task *t, const char *uri, bool recursive, ax_io_en
     AX_NEW(t, name, ax_arena_strndup(t->arena, uri, len));
     path = ax_io_local_path(name);
     AX_TRY(list_at(&l, AT_FDCWD, path[0] != '\0' ? path : ".", name, NULL, 0));
-    if (l.n > 1)
-        qsort(l.entry, l.n, sizeof *l.entry, by_path);
+    ax_io_entries_sort(l.entry, l.n);
     *out = l.entry;
     *n = l.n;
     return AX_OK;
