@@ -235,6 +235,8 @@ function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whol
 	if (list_length(args) != ax_fn_get(fn)->nargs)
 		return refuse(ctx, "the engine has no function %s with %d arguments", ax_fn_get(fn)->name,
 					  list_length(args));
+	if ((ax_fn_get(fn)->flags & AX_FNF_CONST1) && !IsA(linitial(args), Const))
+		return refuse(ctx, "the first argument of %s is not constant", ax_fn_get(fn)->name);
 	if ((ax_fn_get(fn)->flags & AX_FNF_CONST2) && !afdw_is_constant(lsecond(args)))
 		return refuse(ctx, "the pattern is not constant");
 	a = arguments(ctx, args);
