@@ -524,7 +524,7 @@ def windows(q, r):
 
 
 def sessions(q, r):
-    c = "BEGIN; DECLARE c CURSOR FOR {}; FETCH 3 FROM c; FETCH 0 FROM c; FETCH 10 FROM c; MOVE 5 FROM c; FETCH 2 FROM c; FETCH ALL FROM c; FETCH 1 FROM c; CLOSE c; COMMIT"
+    c = "BEGIN; DECLARE c SCROLL CURSOR FOR {}; FETCH 3 FROM c; FETCH 0 FROM c; FETCH 10 FROM c; MOVE 5 FROM c; FETCH 2 FROM c; FETCH ALL FROM c; FETCH 1 FROM c; CLOSE c; COMMIT"
     q.script(c.format("SELECT id, s FROM t WHERE i4 > 0 ORDER BY id LIMIT 60"))
     q.script(c.format("SELECT k, count(*) FROM t GROUP BY k ORDER BY k"))
     q.script(c.format("SELECT id FROM r ORDER BY id"))

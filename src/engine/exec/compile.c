@@ -311,6 +311,18 @@ static bool count_only(const ax_exec *x, const ax_node *n)
     return below->kind == AX_N_SCAN;
 }
 
+/* An argument that may raise is evaluated only on rows that pass the call's filter, as the server
+ * does: sum(10 / x) FILTER (WHERE x <> 0) never divides by zero. */
+static ax_status guarded_arg(compiler *c, const ax_agg_call *call, ax_expr **out)
+{
+    ax_expr *when_then[2] = {call->filter, call->arg};
+
+    *out = call->arg;
+    if (call->filter == NULL || !call->arg->can_raise)
+        return AX_OK;
+    return ax_expr_case(c->t, c->a, when_then, 2, call->arg->type, out);
+}
+
 /* Operands of an aggregation: keys, then for each call its argument and its filter. */
 static ax_status agg_operands(compiler *c, const ax_node *n, ax_sink *s, above *down)
 {
@@ -337,7 +349,7 @@ static ax_status agg_operands(compiler *c, const ax_node *n, ax_sink *s, above *
         {
             arg[i].arg_col = (int32_t) at;
             arg[i].arg_type = call->arg->type;
-            expr[at++] = call->arg;
+            AX_TRY(guarded_arg(c, call, &expr[at++]));
         }
         if (call->filter != NULL)
         {
