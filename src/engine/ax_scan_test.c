@@ -168,7 +168,7 @@ static void read_error_ends_the_query(void **state)
     x_scan(&h, 0, NULL);
     q = host_start(&h);
     pthread_mutex_lock(&h.remote.lock);
-    h.remote.fail_nth = h.remote.nreads + 7;
+    h.remote.fail_nth = h.remote.nasked + 7;
     pthread_mutex_unlock(&h.remote.lock);
     s = host_drain(&h, q);
     assert_int_equal(s.last, AX_NEXT_ERROR);

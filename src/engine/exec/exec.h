@@ -54,6 +54,7 @@ typedef struct ax_snapfile
     ax_fmt_file *file;     /* a reference */
     ax_fmt_bind *bind;     /* NULL when no columns are declared */
     uint64_t size;         /* as listed */
+    const ax_lake_file *lake; /* in the snapshot's arena: what the lake knows, its partition */
     uint32_t split0;       /* splits of the files before this one */
 } ax_snapfile;
 

@@ -1,18 +1,18 @@
-/* Opening a source: one job lists the files, then lanes open them in parallel.
+/* Opening a source: one job finds the files, then lanes open them in parallel.
  *
- *      LIST (one job) --> lanes: CLAIM --hit in the cache--> BIND --> CLAIM ...
- *                                  | miss                     ^
- *                                 OPEN --> SNIFF --> STEP ----+
+ *      lake (one job) --> lanes: CLAIM --> STAT --hit in the cache--> BIND --> CLAIM ...
+ *                                           | miss                     ^
+ *                                          OPEN --> SNIFF --> STEP ----+
  *
- * A hit costs one stat.  Everything else is a step machine on the pool: reads under way park the
- * lane.  The result is a snapshot that the host's thread puts into the source at the end. */
+ * A hit costs one stat, which a listing may have answered before.  All are step machines on the
+ * pool: requests under way park the job.  The result is a snapshot that the host's thread puts into the source at the end. */
 #include "exec/exec_int.h"
 
 #include <string.h>
 
 #define SNIFF_BYTES 16u
 
-typedef enum open_state { OPEN_CLAIM, OPEN_OPEN, OPEN_SNIFF, OPEN_STEP } open_state;
+typedef enum open_state { OPEN_CLAIM, OPEN_STAT, OPEN_OPEN, OPEN_SNIFF, OPEN_STEP } open_state;
 
 typedef struct open_lane
 {
@@ -32,6 +32,7 @@ typedef struct open_lane
     ax_fmt_op *op;
     ax_fmt_event ev;
     ax_io_id id;
+    ax_io_known known;        /* for req[0] */
 } open_lane;
 
 struct ax_opening
@@ -41,6 +42,10 @@ struct ax_opening
     ax_snapshot *snap;        /* a reference until published */
     ax_job list_job;
     ax_task list_task;
+    ax_lake_spec lake_spec;
+    ax_lake_op *lake;         /* until it is done */
+    ax_lake_event lake_ev;
+    bool fetching;            /* what lake_ev needs */
     ax_arena *arena;          /* lanes */
     open_lane *lane;
     uint32_t nlanes;
@@ -87,9 +92,7 @@ static void fetch_own(open_lane *l, uint32_t n)
 static ax_status claim(open_lane *l, bool *end)
 {
     ax_source *src = l->o->src;
-    ax_env *env = l->o->x->env;
-    ax_fmt_file *cached;
-    bool is_dir = false;
+    const ax_lake_file *f;
 
     l->i = atomic_fetch_add_explicit(&l->o->cursor, 1, memory_order_relaxed);
     *end = l->i >= l->o->snap->nfiles;
@@ -99,7 +102,26 @@ static ax_status claim(open_lane *l, bool *end)
     ax_arena_reset(l->task.arena);
     l->format = src->format != NULL ? src->format
                                     : ax_format_guess(path_of(l), NULL, 0, NULL, 0);
-    AX_TRY(ax_io_stat(&l->task, env->io, path_of(l), &l->id, &is_dir));
+    f = l->o->snap->file[l->i].lake;
+    l->known = (ax_io_known){f->size, f->mtime_ns, f->etag};
+    l->req[0] = (ax_io_req){.kind = AX_IO_STAT,
+                            .uri = path_of(l),
+                            .id = &l->id,
+                            .known = f->listed ? &l->known : NULL};
+    fetch_own(l, 1);
+    l->state = OPEN_STAT;
+    return AX_OK;
+}
+
+/* It is known which version stands there: take it from the cache, or open it. */
+static ax_status asked(open_lane *l)
+{
+    ax_source *src = l->o->src;
+    ax_env *env = l->o->x->env;
+    ax_fmt_file *cached;
+
+    AX_CHECK(&l->task, l->req[0].found, AX_ENOFILE,
+             "could not open file: no such file or directory");
     if (l->format != NULL)
     {
         cached = ax_cache_get(env->cache, path_of(l), l->format, src->options, &l->id);
@@ -111,7 +133,11 @@ static ax_status claim(open_lane *l, bool *end)
         l->state = OPEN_STEP;
         return AX_OK;
     }
-    l->req[0] = (ax_io_req){.kind = AX_IO_OPEN, .uri = path_of(l)};
+    l->known = (ax_io_known){l->id.size, l->id.mtime_ns, l->id.etag};
+    l->req[0] = (ax_io_req){.kind = AX_IO_OPEN,
+                            .uri = path_of(l),
+                            .known = l->id.etag[0] != '\0' ? &l->known : NULL,
+                            .len = l->format != NULL ? l->format->tail_bytes : SNIFF_BYTES};
     fetch_own(l, 1);
     l->state = OPEN_OPEN;
     return AX_OK;
@@ -174,6 +200,7 @@ static ax_status step(open_lane *l)
     AX_CHECK(&l->task, l->ev.file != NULL, AX_EPLAN, "an opening gave no file");
     l->format->end(l->op);
     l->op = NULL;
+    ax_io_file_drop_tail(l->io);
     ax_io_file_unref(l->io);
     l->io = NULL;
     ax_cache_put(env->cache, path_of(l), l->format, l->o->src->options, &l->id, l->ev.file);
@@ -186,6 +213,8 @@ static ax_status advance(open_lane *l, bool *end)
     {
     case OPEN_CLAIM:
         return claim(l, end);
+    case OPEN_STAT:
+        return asked(l);
     case OPEN_OPEN:
         return opened(l);
     case OPEN_SNIFF:
@@ -292,42 +321,32 @@ static ax_status make_lane(struct ax_opening *o, open_lane *l)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static ax_status expand(struct ax_opening *o, ax_task *t)
+/* The lake has found the files: they are the snapshot's. */
+static ax_status take_files(struct ax_opening *o, ax_task *t)
 {
-    ax_source *src = o->src;
+    const ax_lake_file *file = o->lake_ev.file;
+    uint32_t n = o->lake_ev.nfiles;
     ax_snapshot *s = o->snap;
-    ax_lake_file *file;
-    uint32_t n;
 
-    /* Formats that are directories take their paths as they are. */
-    if (src->format != NULL && src->format->directory)
-    {
-        AX_NEW(t, file,
-               (ax_lake_file *) ax_arena_alloc0(s->arena, (src->npaths + 1) * sizeof *file));
-        n = src->npaths;
-        for (uint32_t i = 0; i < n; i++)
-            AX_NEW(t, file[i].path,
-                   ax_arena_strndup(s->arena, src->path[i], strlen(src->path[i])));
-    }
-    else
-        AX_TRY(ax_lake_expand(t, o->x->env->io, s->arena, src->path, src->npaths,
-                              src->format != NULL ? src->format->suffixes : NULL, &file, &n));
+    ax_lake_end(o->lake);
+    o->lake = NULL;
     AX_NEW(t, s->file,
            (ax_snapfile *) ax_arena_alloc0(s->arena, ((size_t) n + 1) * sizeof *s->file));
     for (uint32_t i = 0; i < n; i++)
     {
         s->file[i].path = file[i].path;
         s->file[i].size = file[i].size;
+        s->file[i].lake = &file[i];
     }
     s->nfiles = n;
     return AX_OK;
 }
 
-static ax_status list_files(struct ax_opening *o, ax_task *t)
+static ax_status start_lanes(struct ax_opening *o, ax_task *t)
 {
     uint32_t n;
 
-    AX_TRY(expand(o, t));
+    AX_TRY(take_files(o, t));
     n = o->snap->nfiles < o->x->max_lanes ? o->snap->nfiles : o->x->max_lanes;
     if (n == 0)
     {
@@ -350,13 +369,43 @@ static ax_status list_files(struct ax_opening *o, ax_task *t)
     return AX_OK;
 }
 
+/* Step the lake until it waits for something (*go: PARK), or is done and lanes run (END). */
+static ax_status list_files(struct ax_opening *o, ax_task *t, ax_go *go)
+{
+    ax_io_ready ready;
+
+    if (o->lake == NULL)
+        AX_TRY(ax_lake_begin(t, o->snap->arena, &o->lake_spec, &o->lake));
+    for (;;)
+    {
+        if (o->fetching)
+        {
+            AX_TRY(ax_io_fetch(t, o->x->env->io, &o->lake_ev.need, &o->list_job, &ready));
+            *go = AX_GO_PARK;
+            if (ready == AX_IO_PENDING)
+                return AX_OK;
+            o->fetching = false;
+        }
+        memset(&o->lake_ev, 0, sizeof o->lake_ev);
+        AX_TRY(ax_lake_step(t, o->lake, &o->lake_ev));
+        *go = AX_GO_END;
+        if (o->lake_ev.step == AX_STEP_DONE)
+            return start_lanes(o, t);
+        AX_CHECK(t, o->lake_ev.need.n > 0, AX_EPLAN, "a listing waits for nothing");
+        o->fetching = true;
+    }
+}
+
 static ax_run list_run(ax_job *job)
 {
     struct ax_opening *o =
         (struct ax_opening *) ((char *) job - offsetof(struct ax_opening, list_job));
+    ax_go go = AX_GO_END;
 
-    if (list_files(o, &o->list_task) != AX_OK)
+    if (list_files(o, &o->list_task, &go) != AX_OK)
         ax_exec_fail(o->x, &o->list_task.err);
+    else if (go == AX_GO_PARK)
+        return AX_RUN_BLOCKED;
     return AX_RUN_DONE;
 }
 
@@ -370,6 +419,12 @@ ax_status ax_opening_launch(ax_exec *x)
     AX_NEW(t, o, (struct ax_opening *) ax_arena_alloc0(t->arena, sizeof *o));
     o->x = x;
     o->src = x->source;
+    o->lake_spec = (ax_lake_spec){
+        .path = o->src->path,
+        .npaths = o->src->npaths,
+        .format = o->src->format,
+        .options = o->src->options,
+    };
     x->opening = o;
     AX_TRY(ax_exec_task(x, &o->list_task));
     AX_NEW(t, o->arena, ax_arena_create(&x->budget, 0));
@@ -401,6 +456,9 @@ void ax_opening_free(ax_exec *x)
         return;
     for (uint32_t i = 0; i < o->nlanes; i++)
         free_lane(&o->lane[i]);
+    if (o->fetching)
+        ax_io_forget(x->env->io, &o->lake_ev.need);
+    ax_lake_end(o->lake);
     ax_snapshot_unref(o->snap);
     ax_arena_destroy(o->arena);
     ax_arena_destroy(o->list_task.arena);

@@ -247,6 +247,9 @@ struct ax_format
     const char *name;
     const char *suffixes;      /* "parquet parq", for `format 'auto'` */
     bool directory;            /* a table is a directory, not a file */
+    const char *lake;          /* kind of lake/lakes.def that finds the files (or parts) of a table;
+                                * NULL: "files", or for directories the paths as they are */
+    uint32_t tail_bytes;       /* so many last bytes are read first by an opening; 0: others */
 
     /* Is this the format's file?  head: first bytes, tail: last bytes (both at least 8 when the
      * file has them).  No errors. */

@@ -379,7 +379,7 @@ void ax_io_file_drop_tail(ax_io_file *f)
 {
     ax_buf *tail;
 
-    if (f->where != AX_IO_REMOTE)
+    if (f == NULL || f->where != AX_IO_REMOTE)
         return;
     pthread_mutex_lock(&f->io->lock);
     tail = f->tail;

@@ -146,7 +146,7 @@ uint64_t ax_io_file_size(const ax_io_file *f);
 
 /* The last bytes that came along with the open serve reads until somebody drops them; they are not
  * in the query's account.  Who keeps a file longer than its opening calls this. */
-void ax_io_file_drop_tail(ax_io_file *f);
+void ax_io_file_drop_tail(ax_io_file *f); /* NULL is allowed */
 
 /* Is the version still the one that was opened?  Else ECHANGED. */
 ax_status ax_io_file_check(ax_task *t, ax_io_file *f) AX_MUST_USE;

@@ -3,7 +3,7 @@
  *
  * Backtracking matcher; the work is bounded by a budget of steps, so that a hostile pattern such as
  * `*a*a*a*a*b` ends (it then matches nothing). */
-#include "lake/lake.h"
+#include "lake/lake_int.h"
 
 #include <string.h>
 
@@ -181,4 +181,37 @@ bool ax_glob_match(const char *pattern, const char *name)
 bool ax_glob_has_magic(const char *path)
 {
     return strpbrk(path, "*?[{") != NULL;
+}
+
+bool ax_glob_is_literal(const char *pattern, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (strchr("*?[{\\", pattern[i]) != NULL)
+            return false;
+    return true;
+}
+
+/* Walks as `match` does at its outermost level, so that a name alone means what it means there. */
+size_t ax_glob_first(const char *pattern)
+{
+    const char *end = pattern + strlen(pattern), *p = pattern, *close;
+    size_t n = strcspn(pattern, "/");
+
+    while (p < pattern + n)
+    {
+        if (p[0] == '*' && p[1] == '*')
+            return 0;
+        if (*p == '{' && (close = brace_end(p, end)) != NULL)
+        {
+            for (const char *q = p; q < close; q++)
+                if (q[0] == '/' || (q[0] == '*' && q[1] == '*'))
+                    return 0;
+            p = close + 1;
+        }
+        else if (*p == '[' && (close = class_end(p, end)) != NULL)
+            p = close + 1;
+        else
+            p += *p == '\\' && p + 1 < end ? 2 : 1;
+    }
+    return p == pattern + n ? n : 0;
 }

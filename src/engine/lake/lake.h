@@ -1,30 +1,76 @@
 /* Lakes: which files make a table.
  *
- * A path names a file, a directory, or a glob (`*`, `?`, `[a-z]`, `{a,b}`, and `**` for any depth
- * of directories).  Names that begin with `_` or `.` inside directories and globs are left out, as
- * writers of lakes expect.  Files come back sorted by path, each once.  Table formats (Iceberg,
- * Delta) and Hive partitions will answer the same question with constants per file. */
+ * A kind of lake (lakes.def) turns what the user named into files, each with what is known of it
+ * without opening it.  Finding them takes reads that depend on reads (levels of a glob, a manifest
+ * after the list of manifests), so it is an operation that is stepped like those of formats:
+ *
+ *      begin --> step --> NEED : fetch ev->need through ax_io_fetch, then step again
+ *                     --> DONE : files are in the event; do not step again
+ *                     --> error: place is filled in as far as known
+ *      end (always, in every state; forget outstanding requests first)
+ *
+ * It never blocks and never sleeps.  The driver zeroes the event before each step.  A kind whose
+ * metadata is in a format of ours may drive operations of formats inside its own, and passes their
+ * needs on.
+ *
+ * files.  A path names a file, a directory, or a glob (`*`, `?`, `[a-z]`, `{a,b}`, `**` for any
+ * depth of directories, `\` before a character that stands for itself).  A file whose name only
+ * looks like a pattern is that file.  A plain path where nothing is is ENOFILE, a glob that matches
+ * nothing gives no files.  A directory stands for all files below it with a suffix of the format.
+ * A glob is walked from its fixed beginning, one level of directories after the other; only from
+ * `**` on it is listed with everything below.  Names that begin with `_` or `.` inside directories
+ * and globs are left out, as writers of lakes expect, unless the pattern says that character.
+ * Directories named `key=value` on the way to a file are its partition.
+ *
+ * given.  Paths are taken as they are: formats whose table is a directory and that have no kind of
+ * their own yet.
+ *
+ * To add a kind: a file here with a constant struct, a line in lakes.def; a format whose tables it
+ * finds says so in ax_format.lake. */
 #ifndef AX_LAKE_H
 #define AX_LAKE_H
 
 #include "format/format.h"
 
+typedef struct ax_lake ax_lake;
+typedef struct ax_lake_op ax_lake_op; /* opaque; each kind has its own struct behind it */
+
+typedef struct ax_lake_spec
+{
+    const char *const *path;   /* [npaths] borrowed, like the rest, until end */
+    uint32_t npaths;
+    const ax_format *format;   /* NULL: not known before files are seen */
+    const char *kind;          /* a name of lakes.def; NULL: the format's, else "given" for
+                                * directories, else "files" */
+    const char *options;       /* "key=value" lines, or NULL */
+} ax_lake_spec;
+
 typedef struct ax_lake_file
 {
-    const char *path;
-    uint64_t size;            /* as listed */
-    int64_t mtime_ns;
-    const char *const *part_name;  /* [nparts] partition columns and their text values */
-    const char *const *part_value; /* NULL entry: SQL null */
+    const char *path;          /* as it must be given to ax_io */
+    bool listed;               /* the next three were told by a listing, a manifest or a STAT */
+    uint64_t size;
+    int64_t mtime_ns;          /* 0: not known */
+    const char *etag;          /* NULL: not known */
+    const char *const *part_name;  /* [nparts] partition columns and their text values, decoded; */
+    const char *const *part_value; /* NULL entry: SQL null.  Outermost first */
     uint32_t nparts;
 } ax_lake_file;
 
-/* Expand paths into files.  suffixes: for a directory, only names with one of these suffixes
- * (space-separated, from ax_format); NULL: all.  A plain path that does not exist is ENOFILE; a
- * glob that matches nothing gives zero files.  Blocking for local paths only; runs in jobs. */
-ax_status ax_lake_expand(ax_task *t, ax_io *io, ax_arena *a, const char *const *paths,
-                         uint32_t npaths, const char *suffixes, ax_lake_file **out, uint32_t *n)
+typedef struct ax_lake_event
+{
+    uint8_t step;              /* ax_step: NEED or DONE */
+    ax_io_need need;           /* NEED: requests, the operation's until its next step */
+    const ax_lake_file *file;  /* DONE: [nfiles] in the arena of begin; sorted by path, each once */
+    uint32_t nfiles;
+} ax_lake_event;
+
+/* a: holds the files; the operation's scratch is charged to its budget, too.  Thread: task; the
+ * operation may be handed to another task between steps. */
+ax_status ax_lake_begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_lake_op **out)
     AX_MUST_USE;
+ax_status ax_lake_step(ax_task *t, ax_lake_op *op, ax_lake_event *ev) AX_MUST_USE;
+void ax_lake_end(ax_lake_op *op); /* NULL is allowed */
 
 /* Does name match pattern?  `/` is matched by `**` only. */
 bool ax_glob_match(const char *pattern, const char *name);
