@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * import.c
- *		IMPORT FOREIGN SCHEMA: a foreign table for each file.
+ *		IMPORT FOREIGN SCHEMA: a foreign table for each file; and columns for
+ *		foreign tables that were created without any.
  *
  * The remote schema is a directory or a glob; the engine lists and opens the
  * files, and their schemas become column lists.  Names are kept as they are in
@@ -14,12 +15,18 @@
 
 #include "catalog/pg_foreign_table.h"
 #include "commands/defrem.h"
+#include "commands/event_trigger.h"
+#include "executor/spi.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "afdw.h"
+
+PG_FUNCTION_INFO_V1(analytics_fdw_fill_columns);
 
 typedef enum AfdwUnsupported
 {
@@ -258,7 +265,8 @@ sql_type(const ax_field *f)
 }
 
 static void
-append_columns(AfdwImport *im, StringInfo sql, const ax_schema *schema, const char *path)
+append_columns(AfdwImport *im, StringInfo sql, const char *prefix, const ax_schema *schema,
+			   const char *path)
 {
 	List	   *used = NIL;
 
@@ -295,7 +303,7 @@ append_columns(AfdwImport *im, StringInfo sql, const ax_schema *schema, const ch
 					 errmsg("file \"%s\" has more than %d columns", path, MaxHeapAttributeNumber)));
 		column = fitting_name(im->lower ? lower_case(name) : name, used);
 		used = lappend(used, column);
-		appendStringInfo(sql, "%s\n  %s %s", list_length(used) > 1 ? "," : "",
+		appendStringInfo(sql, "%s\n  %s%s %s", list_length(used) > 1 ? "," : "", prefix,
 						 quote_identifier(column), type);
 		if (strcmp(column, name) != 0)
 			appendStringInfo(sql, " OPTIONS (column_name %s)",
@@ -329,7 +337,7 @@ add_table(AfdwImport *im, const char *name, const char *path, const ax_schema *s
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s (", quote_identifier(table));
-	append_columns(im, &sql, schema, path);
+	append_columns(im, &sql, "", schema, path);
 	appendStringInfo(&sql, "\n) SERVER %s OPTIONS (path %s", quote_identifier(im->server),
 					 quote_literal_cstr(server_name(path)));
 	foreach(lc, im->pass)
@@ -435,4 +443,72 @@ afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 			add_table(&im, table_name(path, true), path, &file->schema);
 	}
 	return im.commands;
+}
+
+/* ---- tables without columns ----------------------------------------------------------- */
+
+/* ALTER FOREIGN TABLE that adds the columns of the table's first file; NULL: nothing to add. */
+static char *
+fill_command(Oid relid)
+{
+	ForeignTable *table = GetForeignTable(relid);
+	ForeignServer *server = GetForeignServer(table->serverid);
+	AfdwImport	im;
+	StringInfoData sql;
+	ax_source  *source;
+	int			start;
+
+	if (!afdw_is_our_routine(GetFdwRoutineByServerId(server->serverid)))
+		return NULL;
+	memset(&im, 0, sizeof(im));
+	im.not_null = true;
+	afdw_options_table(relid, &im.opts);
+	if (im.opts.paths == NIL)
+		return NULL;
+	source = open_files(&im);
+	if (ax_source_files(source) == 0)
+		return NULL;
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "ALTER FOREIGN TABLE %s",
+					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+												get_rel_name(relid)));
+	start = sql.len;
+	append_columns(&im, &sql, "ADD COLUMN ", ax_source_schema(source),
+				   ax_source_file_path(source, 0));
+	return sql.len > start ? sql.data : NULL;
+}
+
+/* Event trigger on CREATE FOREIGN TABLE: an empty column list means the columns of the files. */
+Datum
+analytics_fdw_fill_columns(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by event trigger manager",
+						"analytics_fdw.fill_columns")));
+	if (IsBinaryUpgrade)
+		PG_RETURN_NULL();
+	SPI_connect();
+	if (SPI_execute("SELECT c.objid FROM pg_catalog.pg_event_trigger_ddl_commands() c"
+					" WHERE c.classid OPERATOR(pg_catalog.=) 1259"
+					" AND c.object_type OPERATOR(pg_catalog.=) 'foreign table'"
+					" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a"
+					" WHERE a.attrelid OPERATOR(pg_catalog.=) c.objid"
+					" AND a.attnum OPERATOR(pg_catalog.>) 0)", true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the tables that were created");
+	for (uint64 i = 0, n = SPI_processed; i < n; i++)
+	{
+		bool		isnull;
+		SPITupleTable *tuples = SPI_tuptable;
+		Oid			relid = DatumGetObjectId(SPI_getbinval(tuples->vals[i], tuples->tupdesc, 1,
+														   &isnull));
+		char	   *command = fill_command(relid);
+
+		if (command && SPI_execute(command, false, 0) != SPI_OK_UTILITY)
+			elog(ERROR, "could not add columns");
+		SPI_tuptable = tuples;
+	}
+	SPI_finish();
+	PG_RETURN_NULL();
 }

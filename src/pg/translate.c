@@ -657,10 +657,8 @@ afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
 	out->agg = (uint8_t) afdw_shippable_aggregate(agg->aggfnoid, agg->inputcollid, &ctx->reason);
 	if (out->agg == AX_AGG_NONE)
 		return false;
-	/* DISTINCT changes nothing for min and max; the others wait for the engine. */
+	/* DISTINCT changes nothing for min and max. */
 	out->distinct = agg->aggdistinct != NIL && out->agg != AX_AGG_MIN && out->agg != AX_AGG_MAX;
-	if (out->distinct)
-		return refuse(ctx, "the engine has no DISTINCT in aggregates") != NULL;
 	if (agg->args != NIL)
 	{
 		TargetEntry *tle;
@@ -681,5 +679,20 @@ afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
 	}
 	if (agg->aggfilter && (out->filter = afdw_translate(ctx, agg->aggfilter)) == NULL)
 		return false;
+	if (out->filter && out->arg && out->arg->can_raise)
+	{
+		/* Only rows that pass the filter may raise: CASE WHEN filter THEN argument END. */
+		ax_expr   **parts = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 2);
+		ax_expr    *e = NULL;
+
+		if (parts == NULL)
+			return refuse(ctx, "out of memory") != NULL;
+		parts[0] = out->filter;
+		parts[1] = out->arg;
+		out->arg = built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, parts, 2,
+										   out->arg->type, &e), &e);
+		out->filter = NULL;
+		return out->arg != NULL;
+	}
 	return true;
 }

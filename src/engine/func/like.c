@@ -21,7 +21,8 @@ static ax_status unescape(ax_task *t, const uint8_t *p, uint32_t n, uint8_t *pat
 
         if (c == '\\')
         {
-            AX_CHECK(t, i + 1 < n, AX_EUNSUPPORTED, "LIKE pattern ends with an escape character");
+            AX_CHECK(t, i + 1 < n, AX_EESCAPE,
+                     "LIKE pattern must not end with escape character");
             c = p[++i];
         }
         else if (c == '%')

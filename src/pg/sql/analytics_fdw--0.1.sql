@@ -46,3 +46,13 @@ COMMENT ON FOREIGN DATA WRAPPER analytics_fdw IS
 
 -- For local files; needs no options.
 CREATE SERVER analytics_fdw FOREIGN DATA WRAPPER analytics_fdw;
+
+-- CREATE FOREIGN TABLE t () ...: the columns are those of the files.
+CREATE FUNCTION analytics_fdw.fill_columns()
+RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'analytics_fdw_fill_columns'
+LANGUAGE C;
+
+CREATE EVENT TRIGGER analytics_fdw_columns ON ddl_command_end
+	WHEN TAG IN ('CREATE FOREIGN TABLE')
+	EXECUTE FUNCTION analytics_fdw.fill_columns();
