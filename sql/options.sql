@@ -38,7 +38,9 @@ CREATE FOREIGN TABLE good (a int OPTIONS (column_name 'x', field_id '3'))
 	SERVER analytics_fdw
 	OPTIONS (path '/nowhere/at/all', format 'parquet', match_by 'position', case_insensitive 'on',
 			 allow_missing_columns 'off', max_threads '4', memory_limit '64MB');
+\set VERBOSITY sqlstate
 SELECT * FROM good;
+\set VERBOSITY default
 CREATE FOREIGN TABLE pathless (a int) SERVER analytics_fdw;
 SELECT * FROM pathless;
 

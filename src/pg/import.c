@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "catalog/pg_foreign_table.h"
 #include "commands/defrem.h"
 #include "commands/event_trigger.h"
@@ -23,6 +24,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "afdw.h"
 
@@ -451,6 +453,8 @@ afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 static char *
 fill_command(Oid relid)
 {
+	Relation	rel = table_open(relid, NoLock);
+	int			natts = RelationGetDescr(rel)->natts;
 	ForeignTable *table = GetForeignTable(relid);
 	ForeignServer *server = GetForeignServer(table->serverid);
 	AfdwImport	im;
@@ -458,7 +462,8 @@ fill_command(Oid relid)
 	ax_source  *source;
 	int			start;
 
-	if (!afdw_is_our_routine(GetFdwRoutineByServerId(server->serverid)))
+	table_close(rel, NoLock);
+	if (natts > 0 || !afdw_is_our_routine(GetFdwRoutineByServerId(server->serverid)))
 		return NULL;
 	memset(&im, 0, sizeof(im));
 	im.not_null = true;
@@ -492,10 +497,8 @@ analytics_fdw_fill_columns(PG_FUNCTION_ARGS)
 	SPI_connect();
 	if (SPI_execute("SELECT c.objid FROM pg_catalog.pg_event_trigger_ddl_commands() c"
 					" WHERE c.classid OPERATOR(pg_catalog.=) 1259"
-					" AND c.object_type OPERATOR(pg_catalog.=) 'foreign table'"
-					" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a"
-					" WHERE a.attrelid OPERATOR(pg_catalog.=) c.objid"
-					" AND a.attnum OPERATOR(pg_catalog.>) 0)", true, 0) != SPI_OK_SELECT)
+					" AND c.object_type OPERATOR(pg_catalog.=) 'foreign table'", true, 0)
+		!= SPI_OK_SELECT)
 		elog(ERROR, "could not list the tables that were created");
 	for (uint64 i = 0, n = SPI_processed; i < n; i++)
 	{
