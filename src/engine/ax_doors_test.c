@@ -2,7 +2,7 @@
  * replaced rows, deletes.  The fake store and the fake format stand below all of them. */
 #include "fake_host_test.h"
 
-/* ---- rows of the host ---------------------------------------------------------------------------- */
+/* ---- rows of the host ------------------------------------------------------------------------ */
 
 static void feed_rows(ax_query *q, int64_t from, uint32_t n, bool *full)
 {
@@ -149,7 +149,7 @@ static void a_local_table_joins_a_remote_one_by_union(void **state)
     host_end(&h);
 }
 
-/* ---- functions of the host --------------------------------------------------------------------------- */
+/* ---- functions of the host ------------------------------------------------------------------- */
 
 #define RAISES_AT 5 /* the host's function fails for this input */
 
@@ -286,7 +286,7 @@ static void errors_of_the_host_are_deferred(void **state)
     }
 }
 
-/* ---- merges and deletes -------------------------------------------------------------------------------- */
+/* ---- merges and deletes ---------------------------------------------------------------------- */
 
 #define KEYS 4000u
 

@@ -101,7 +101,7 @@ struct ax_sink
     ax_stage *next;              /* the stage that reads it; NULL: output */
     const ax_node *tighten_scan; /* ORDER: scan whose filter takes the threshold, or NULL */
     uint32_t tighten_col;
-    _Atomic uint64_t busy_ns;
+    _Atomic uint64_t rows;       /* that left its parts */
     ax_sink *all_next;
 };
 
@@ -285,7 +285,7 @@ struct ax_exec
         _Atomic uint64_t rows_read, rows_after_filter, pages, pages_skipped, bytes_compressed,
             bytes_decompressed, read_ns, decode_ns, filter_ns;
     } scan;
-    _Atomic uint64_t agg_ns, sort_ns, groups;
+    _Atomic uint64_t agg_ns, sort_ns;
 };
 
 uint64_t ax_exec_now_ns(void);

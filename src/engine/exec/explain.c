@@ -32,6 +32,15 @@ static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
     }
 }
 
+/* Sinks are listed from the root down. */
+static uint64_t top_groups(const ax_exec *x)
+{
+    for (const ax_sink *s = x->sinks; s != NULL; s = s->all_next)
+        if (s->kind == AX_SINK_AGG)
+            return atomic_load_explicit(&s->rows, memory_order_relaxed);
+    return 0;
+}
+
 static void scan_stats(const ax_exec *x, ax_scan_stats *s)
 {
     s->rows_read = LOAD(scan.rows_read);
@@ -56,7 +65,7 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
         out->splits_pruned[i] = LOAD(splits_pruned[i]);
     out->splits_done = LOAD(splits_done);
     out->rows_out = LOAD(rows_out);
-    out->groups = LOAD(groups);
+    out->groups = top_groups(x);
     out->host_calls = LOAD(host_calls);
     out->host_values = LOAD(host_values);
     out->aggregate_ns = LOAD(agg_ns);

@@ -74,8 +74,6 @@ static void sink_done(ax_exec *x, ax_sink *s)
         return;
     atomic_fetch_add_explicit(busy_counter(x, s), ax_exec_now_ns() - begin_ns,
                               memory_order_relaxed);
-    if (s->kind == AX_SINK_AGG)
-        atomic_store_explicit(&x->groups, s->breaker->groups, memory_order_relaxed);
     if (atomic_fetch_sub_explicit(&s->next->waits, 1, memory_order_acq_rel) == 1)
         stage_start(s->next);
 }
@@ -140,7 +138,10 @@ static ax_status parts_next(ax_lane *l, ax_batch **out, ax_go *go)
         l->part = NULL;
     }
     else
+    {
         *go = AX_GO_BATCH;
+        atomic_fetch_add_explicit(&st->parts->rows, (*out)->nsel, memory_order_relaxed);
+    }
     atomic_fetch_add_explicit(busy_counter(st->x, st->parts), ax_exec_now_ns() - begin_ns,
                               memory_order_relaxed);
     return AX_OK;
