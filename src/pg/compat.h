@@ -66,8 +66,10 @@
 
 #if PG_VERSION_NUM >= 180000
 #define afdw_collate_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
+#define afdw_ctype_is_c(collation) (pg_newlocale_from_collation(collation)->ctype_is_c)
 #else
 #define afdw_collate_is_c(collation) lc_collate_is_c(collation)
+#define afdw_ctype_is_c(collation) lc_ctype_is_c(collation)
 #endif
 
 static inline void

@@ -193,6 +193,13 @@ deterministic(Oid collation, const char **reason)
 	return false;
 }
 
+/* Are upper and lower case and the classes of characters those of ASCII? */
+static bool
+ctype_is_c(Oid collation)
+{
+	return OidIsValid(collation) && afdw_ctype_is_c(collation);
+}
+
 /* The engine's function, or AX_FN_NONE and why not. */
 ax_fn
 afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg, const char **reason)
@@ -212,6 +219,14 @@ afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg, const char **
 			return AX_FN_NONE;
 		if (!deterministic(inputcollid, reason))
 			return AX_FN_NONE;
+		if ((ax_fn_get(fn)->flags & AX_FNF_NEXT_IF_C) && ctype_is_c(inputcollid))
+			fn++;
+		if ((ax_fn_get(fn)->flags & AX_FNF_CTYPE_C) && !ctype_is_c(inputcollid))
+		{
+			*reason = psprintf("case and classes of characters are those of collation \"%s\"",
+							   OidIsValid(inputcollid) ? get_collation_name(inputcollid) : "");
+			return AX_FN_NONE;
+		}
 	}
 	return fn;
 }

@@ -17,7 +17,9 @@ static ax_status sub_eval(ax_task *t, ax_eval *e)
     if (e->sub != NULL)
         return AX_OK;
     AX_NEW(t, e->sub_col, ax_arena_alloc0(e->arena, sizeof(ax_vec) * (e->prog->max_col + 1)));
-    return ax_eval_create(t, e->arena, e->prog, &e->sub);
+    AX_TRY(ax_eval_create(t, e->arena, e->prog, &e->sub));
+    e->sub->built = e->built;
+    return AX_OK;
 }
 
 /* Node i on a vector of values in place of its column. */

@@ -258,7 +258,7 @@ static ax_status call_once(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *s
 {
     const ax_node *n = &e->prog->node[i];
     ax_reg *r = &e->reg[i];
-    ax_vec one[3], v;
+    ax_vec one[AX_FN_MAX_ARGS], v;
     ax_status s;
 
     for (uint32_t k = 0; k < n->nargs; k++)
@@ -286,6 +286,25 @@ static ax_status call_once(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *s
     return AX_OK;
 }
 
+static void built_end(void *arg) { ax_arena_destroy((ax_arena *) arg); }
+
+/* Where calls build strings: one arena for an evaluator and those below it, emptied by each run. */
+static ax_status built_arena(ax_task *t, ax_eval *e, ax_arena **out)
+{
+    if (*e->built == NULL)
+    {
+        AX_NEW(t, *e->built, ax_arena_create(ax_arena_budget(e->arena), 256u << 10));
+        if (!ax_arena_on_reset(e->arena, built_end, *e->built))
+        {
+            ax_arena_destroy(*e->built);
+            *e->built = NULL;
+            return ax_fail_nomem(t, 0);
+        }
+    }
+    *out = *e->built;
+    return AX_OK;
+}
+
 static ax_status eval_call(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
 {
     const ax_node *n = &e->prog->node[i];
@@ -308,6 +327,7 @@ static ax_status eval_call(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *s
         all_const &= io.arg[k]->kind == AX_VK_CONST;
     }
     AX_TRY(ax_reg_buffers(t, e, i));
+    AX_TRY(built_arena(t, e, &io.arena));
     io.data = r->data;
     io.null = r->null;
     io.len = r->len;
@@ -642,6 +662,7 @@ ax_status ax_eval_create(ax_task *t, ax_arena *a, const ax_prog *p, ax_eval **ou
     AX_NEW(t, e->reg, ax_arena_alloc0(a, sizeof(*e->reg) * (p->n + 1)));
     e->prog = p;
     e->arena = a;
+    e->built = &e->own_built;
     *out = e;
     return AX_OK;
 }
@@ -694,6 +715,8 @@ ax_status ax_eval_run(ax_task *t, ax_eval *e, ax_batch *in, ax_vec *out, ax_eval
     const ax_error *err = NULL;
 
     *r = (ax_eval_result){0};
+    if (*e->built != NULL)
+        ax_arena_reset(*e->built);
     AX_CHECK(t, in->nrows <= AX_BATCH_ROWS, AX_EPLAN, "batch of %u rows", in->nrows);
     for (;;)
     {

@@ -88,8 +88,8 @@ ax_status ax_expr_param(ax_task *t, ax_arena *a, uint32_t param, ax_type type, a
 static ax_status call_node(ax_task *t, ax_arena *a, ax_fn fn, ax_type type, ax_expr *const *args,
                            uint32_t nargs, ax_expr **out)
 {
-    ax_type types[3];
-    const ax_value *konst[3];
+    ax_type types[AX_FN_MAX_ARGS];
+    const ax_value *konst[AX_FN_MAX_ARGS];
 
     for (uint32_t i = 0; i < nargs; i++)
     {
@@ -117,18 +117,21 @@ static ax_status check_constants(ax_task *t, ax_arena *a, ax_fn fn, ax_expr *con
                                  uint32_t nargs)
 {
     uint8_t flags = ax_fn_get(fn)->flags;
-    ax_type types[3];
-    const ax_value *konst[3];
+    ax_type types[AX_FN_MAX_ARGS];
+    const ax_value *konst[AX_FN_MAX_ARGS];
     ax_call *call;
 
     if (!(flags & (AX_FNF_CONST1 | AX_FNF_CONST2)))
         return AX_OK;
     for (uint32_t i = 0; i < nargs; i++)
     {
+        bool literal = i > 0 && (flags & AX_FNF_LITERAL);
         bool must = (i == 0 && (flags & AX_FNF_CONST1)) || (i == 1 && (flags & AX_FNF_CONST2));
 
         types[i] = args[i]->type;
         konst[i] = args[i]->kind == AX_X_CONST ? &args[i]->u.val : NULL;
+        AX_CHECK(t, !literal || konst[i] != NULL, AX_EUNSUPPORTED,
+                 "%s: argument %u is not known when the plan is made", ax_fn_get(fn)->name, i + 1);
         AX_CHECK(t, !must || konst[i] != NULL || args[i]->kind == AX_X_PARAM, AX_EUNSUPPORTED,
                  "%s: argument %u is not constant", ax_fn_get(fn)->name, i + 1);
         if (must && konst[i] == NULL)
@@ -141,12 +144,12 @@ ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32
                        ax_expr **out)
 {
     const ax_fn_info *info = ax_fn_get(fn);
-    ax_type types[3];
+    ax_type types[AX_FN_MAX_ARGS];
     ax_fn_shape shape;
     const char *why;
-    ax_expr *wide[3];
+    ax_expr *wide[AX_FN_MAX_ARGS];
 
-    AX_CHECK(t, fn > AX_FN_NONE && fn < AX_FN_CNT && nargs == info->nargs && nargs <= 3, AX_EPLAN,
+    AX_CHECK(t, fn > AX_FN_NONE && fn < AX_FN_CNT && nargs == info->nargs && nargs <= AX_FN_MAX_ARGS, AX_EPLAN,
              "function %d called with %u arguments", (int) fn, nargs);
     for (uint32_t i = 0; i < nargs; i++)
         types[i] = args[i]->type;

@@ -85,6 +85,8 @@ struct ax_eval
     uint32_t run;        /* stamp of the current run */
     uint32_t *parent;    /* [scope id] */
     uint32_t n_scopes, cap_scopes;
+    ax_arena *own_built; /* strings that calls build, made at first need; see built_arena */
+    ax_arena **built;    /* own_built, or that of the evaluator above */
     struct ax_eval *sub; /* for dictionaries and runs, made at first need */
     ax_vec *sub_col;     /* [max_col] columns of sub's input */
     /* the failing row of the current attempt */

@@ -255,9 +255,9 @@ static ax_status lower_call(compiler *c, const ax_expr *e, uint32_t *out)
 {
     const ax_fn_info *info = ax_fn_get((ax_fn) e->fn);
     bool strict = !(info->flags & AX_FNF_NOT_STRICT), all_const = true, raises_below = false;
-    uint32_t arg[3];
-    ax_type types[3];
-    const ax_value *konst[3];
+    uint32_t arg[AX_FN_MAX_ARGS];
+    ax_type types[AX_FN_MAX_ARGS];
+    const ax_value *konst[AX_FN_MAX_ARGS];
     ax_call *call;
     ax_node n = {.kind = AX_X_CALL, .fn = e->fn, .type = e->type, .nargs = e->nargs, .arg = arg};
 
@@ -295,7 +295,7 @@ static ax_status lower_call(compiler *c, const ax_expr *e, uint32_t *out)
     n.can_raise = ax_fn_can_raise((ax_fn) e->fn, types, konst);
     if (all_const)
     {
-        ax_value args[3], v;
+        ax_value args[AX_FN_MAX_ARGS], v;
         bool raises;
 
         for (uint32_t i = 0; i < e->nargs; i++)

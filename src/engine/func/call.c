@@ -60,6 +60,39 @@ static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c)
         case AX_FN_LEFT:
         case AX_FN_RIGHT:
             return ax_bind_text(t, a, c);
+        case AX_FN_SUBSTRING_FROM:
+        case AX_FN_SUBSTRING:
+        case AX_FN_STARTS_WITH:
+        case AX_FN_LOWER:
+        case AX_FN_UPPER:
+        case AX_FN_REPLACE:
+        case AX_FN_BTRIM_BLANK:
+        case AX_FN_LTRIM_BLANK:
+        case AX_FN_RTRIM_BLANK:
+        case AX_FN_BTRIM:
+        case AX_FN_LTRIM:
+        case AX_FN_RTRIM:
+        case AX_FN_SPLIT_PART:
+        case AX_FN_CONCAT:
+        case AX_FN_REVERSE:
+        case AX_FN_TRANSLATE:
+        case AX_FN_ASCII:
+            return ax_bind_str(t, a, c);
+        case AX_FN_ILIKE:
+        case AX_FN_NOT_ILIKE:
+        case AX_FN_REGEX:
+        case AX_FN_REGEX_C:
+        case AX_FN_NOT_REGEX:
+        case AX_FN_NOT_REGEX_C:
+        case AX_FN_IREGEX:
+        case AX_FN_NOT_IREGEX:
+        case AX_FN_REGEXP_REPLACE:
+        case AX_FN_REGEXP_REPLACE_C:
+        case AX_FN_REGEXP_REPLACE_FLAGS:
+        case AX_FN_REGEXP_REPLACE_FLAGS_C:
+        case AX_FN_REGEXP_SUBSTRING:
+        case AX_FN_REGEXP_SUBSTRING_C:
+            return ax_bind_regex(t, a, c);
         default:
             return ax_bind_time(t, c);
     }
@@ -87,6 +120,9 @@ ax_status ax_call_bind(ax_task *t, ax_arena *a, ax_fn fn, const ax_type *args,
              "%s: the second argument is not constant", info->name);
     AX_CHECK(t, !(info->flags & AX_FNF_CONST1) || c->konst[0] != NULL, AX_EUNSUPPORTED,
              "%s: the first argument is not constant", info->name);
+    for (uint32_t i = 1; (info->flags & AX_FNF_LITERAL) && i < nargs; i++)
+        AX_CHECK(t, c->konst[i] != NULL, AX_EUNSUPPORTED, "%s: argument %u is not constant",
+                 info->name, i + 1);
     AX_TRY(bind_family(t, a, c));
     if (ax_fn_can_raise(fn, args, c->konst))
         c->whole = false;

@@ -2,9 +2,16 @@
 #ifndef AX_CALL_INT_H
 #define AX_CALL_INT_H
 
-#include "func/kernel.h"
+#include "func/regex.h"
+#include "func/text.h"
 
 struct in_set;
+
+/* The arguments of one row; which of the two by type. */
+typedef struct ax_row_args { ax_text s[AX_FN_MAX_ARGS]; int32_t k[AX_FN_MAX_ARGS]; } ax_row_args;
+
+/* ENOMEM, or what the server raises. */
+typedef ax_status (*ax_str_body)(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out);
 
 struct ax_call
 {
@@ -18,10 +25,13 @@ struct ax_call
     uint8_t kt, op, cast; /* ax_kt; ax_kcmp or ax_karith; ax_kcast */
     ax_type arg;          /* of argument 0 */
     ax_type result;
-    const ax_value *konst[3];
+    const ax_value *konst[AX_FN_MAX_ARGS];
     int64_t unit;         /* functions with a unit: which */
     ax_like like;
     const struct in_set *set;
+    const ax_regex *regex;
+    const ax_reseq *seq;
+    ax_str_body body;     /* functions of text that run value by value */
     bool set_null;        /* IN: the list has a null */
 };
 
@@ -34,7 +44,12 @@ ax_status ax_bind_arith(ax_task *t, ax_call *c);
 ax_status ax_bind_cast(ax_task *t, ax_call *c);
 ax_status ax_bind_bool(ax_task *t, ax_call *c);
 ax_status ax_bind_text(ax_task *t, ax_arena *a, ax_call *c);
+ax_status ax_bind_str(ax_task *t, ax_arena *a, ax_call *c);
+ax_status ax_bind_regex(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_time(ax_task *t, ax_call *c);
+
+/* May the rows be searched as one span of bytes? */
+bool ax_is_span(const ax_vec *v, const ax_call_io *io);
 
 /* date_trunc of this unit; NULL: not known. */
 bool ax_trunc_can_raise(const ax_value *unit);

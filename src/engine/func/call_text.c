@@ -7,7 +7,7 @@
 
 /* May the rows be searched as one span of bytes?  They must lie ascending in it without overlap,
  * most of them must be wanted, and the gaps must not be most of it. */
-static bool is_span(const ax_vec *v, const ax_call_io *io)
+bool ax_is_span(const ax_vec *v, const ax_call_io *io)
 {
     const uint32_t *off, *len;
     uint32_t bad = 0;
@@ -61,7 +61,7 @@ static ax_status run_like(const ax_call *c, ax_call_io *io)
         memset(out, 1, io->n);
     else if (l->kind == AX_LIKE_EXACT)
         k->str_eq(&s, io->sel, ax_io_rows(io), l->lit, l->lit_len, out);
-    else if (searched && is_span(v, io))
+    else if (searched && ax_is_span(v, io))
     {
         k->find_span(&s, io->n, &l->needle, out);
         if (l->kind == AX_LIKE_GENERAL)

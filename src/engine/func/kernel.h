@@ -119,11 +119,12 @@ typedef struct ax_call ax_call;
  * may raise; all n rows otherwise. */
 typedef struct ax_call_io
 {
-    const ax_vec *arg[3];  /* fixed width: FLAT or CONST; strings: FLAT, VIEW or CONST */
+    const ax_vec *arg[AX_FN_MAX_ARGS]; /* fixed width: FLAT or CONST; strings: FLAT, VIEW or CONST */
     uint32_t n;
     const uint16_t *sel;   /* NULL: all n rows */
     uint32_t nsel;
-    void *data;            /* out: values; strings: pointers into the arguments */
+    ax_arena *arena;       /* strings that are built; lives as long as the results */
+    void *data;            /* out: values; strings: pointers into arguments, call and arena */
     uint32_t *len;         /* out: lengths of strings */
     uint8_t *null;         /* out: nulls, meaningful when has_null */
     bool has_null;
@@ -136,8 +137,8 @@ typedef struct ax_call_io
  * NULL: fine; otherwise why the engine has no such combination (static storage). */
 typedef struct ax_fn_shape
 {
-    ax_type want[3];
-    uint16_t cast[3];
+    ax_type want[AX_FN_MAX_ARGS];
+    uint16_t cast[AX_FN_MAX_ARGS];
     ax_type result;
 } ax_fn_shape;
 const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_shape *out);

@@ -103,7 +103,8 @@ static const char *resolve_text(ax_fn fn, const ax_type *args, uint32_t nargs, a
         if (args[i].id == AX_T_TEXT && args[i].coll == AX_COLL_NONE)
             return "the collation's equality is not that of bytes";
     }
-    out->result = ax_type_make((ax_type_id) ax_fn_get(fn)->result);
+    if (ax_fn_get(fn)->result != AX_T_NONE)
+        out->result = ax_type_make((ax_type_id) ax_fn_get(fn)->result);
     return NULL;
 }
 
@@ -153,6 +154,13 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_EXTRACT:
         case AX_FN_DATE_TRUNC:
             return exact_types(args, AX_T_TEXT, AX_T_TIMESTAMP);
+        case AX_FN_SUBSTRING:
+            return args[2].id == AX_T_INT4 ? exact_types(args, AX_T_TEXT, AX_T_INT4)
+                                           : "no such combination of types in the engine";
+        case AX_FN_SPLIT_PART:
+            return args[2].id == AX_T_INT4 ? exact_types(args, AX_T_TEXT, AX_T_TEXT)
+                                           : "no such combination of types in the engine";
+        case AX_FN_SUBSTRING_FROM:
         case AX_FN_LEFT:
         case AX_FN_RIGHT:
             return exact_types(args, AX_T_TEXT, AX_T_INT4);
@@ -177,6 +185,8 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_STRPOS:
             return resolve_text(fn, args, nargs, out);
         default:
+            if (fn > AX_FN_SUBSTRING && fn <= AX_FN_REGEXP_SUBSTRING_C)
+                return resolve_text(fn, args, nargs, out);
             return "not in the engine";
     }
 }
@@ -195,6 +205,10 @@ bool ax_fn_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst
             return !is_int(args[0].id);
         case AX_FN_TO_FLOAT4:
             return args[0].id == AX_T_FLOAT8;
+        case AX_FN_SUBSTRING:
+            return konst == NULL || konst[2] == NULL || konst[2]->u.i < 0;
+        case AX_FN_SPLIT_PART:
+            return konst == NULL || konst[2] == NULL || konst[2]->u.i == 0;
         case AX_FN_DATE_TRUNC:
             return ax_trunc_can_raise(konst != NULL ? konst[0] : NULL);
         default:

@@ -6,8 +6,8 @@
 ax_status ax_call_value(ax_task *t, ax_arena *a, const ax_call *c, const ax_value *args,
                         uint32_t nargs, ax_value *out, bool *raises)
 {
-    ax_vec vec[3];
-    ax_call_io io = {.n = 1, .nsel = 1};
+    ax_vec vec[AX_FN_MAX_ARGS];
+    ax_call_io io = {.n = 1, .nsel = 1, .arena = a};
     uint32_t width = ax_phys_width(c->result.phys);
 
     *raises = false;

@@ -1,0 +1,230 @@
+/* Functions of text that run value by value: the bodies are in text.c. */
+#include "func/call_int.h"
+
+#include <string.h>
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+static ax_status built(bool done) { return done ? AX_OK : AX_ENOMEM; }
+
+/* The needle of a constant argument is made once. */
+static ax_needle needle_of(const ax_call *c, ax_text s)
+{
+    if (c->like.lit_len > 0)
+        return c->like.needle;
+    return s.n > 0 ? ax_needle_make(s.p, s.n) : (ax_needle){0};
+}
+
+static ax_status do_substring_from(const ax_call *c, const ax_row_args *x, ax_arena *a,
+                                   ax_text *out)
+{
+    (void) c;
+    (void) a;
+    *out = ax_text_substring_from(x->s[0], x->k[1]);
+    return AX_OK;
+}
+
+static ax_status do_substring(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    (void) c;
+    (void) a;
+    if (x->k[2] < 0)
+        return AX_ESUBSTRING;
+    *out = ax_text_substring(x->s[0], x->k[1], x->k[2]);
+    return AX_OK;
+}
+
+static ax_status do_lower(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    (void) c;
+    return built(ax_text_lower(a, x->s[0], out));
+}
+
+static ax_status do_upper(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    (void) c;
+    return built(ax_text_upper(a, x->s[0], out));
+}
+
+static ax_status do_replace(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    ax_needle from = needle_of(c, x->s[1]);
+
+    return built(ax_text_replace(a, x->s[0], &from, x->s[1].n, x->s[2], out));
+}
+
+static ax_status do_trim(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    static const uint8_t blank[AX_PAD] = " ";
+    ax_text set = c->nargs > 1 ? x->s[1] : (ax_text){blank, 1};
+    bool left = c->fn != AX_FN_RTRIM && c->fn != AX_FN_RTRIM_BLANK;
+    bool right = c->fn != AX_FN_LTRIM && c->fn != AX_FN_LTRIM_BLANK;
+
+    (void) a;
+    *out = ax_text_trim(x->s[0], set, left, right);
+    return AX_OK;
+}
+
+static ax_status do_split_part(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    ax_needle sep;
+
+    (void) a;
+    if (x->k[2] == 0)
+        return AX_EPARAM;
+    sep = needle_of(c, x->s[1]);
+    *out = ax_text_split_part(x->s[0], &sep, x->s[1].n, x->k[2]);
+    return AX_OK;
+}
+
+static ax_status do_concat(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    (void) c;
+    return built(ax_text_concat(a, x->s[0], x->s[1], out));
+}
+
+static ax_status do_reverse(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    (void) c;
+    return built(ax_text_reverse(a, x->s[0], out));
+}
+
+static ax_status do_translate(const ax_call *c, const ax_row_args *x, ax_arena *a, ax_text *out)
+{
+    (void) c;
+    return built(ax_text_translate(a, x->s[0], x->s[1], x->s[2], out));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static inline void fetch(const ax_vec *v, uint32_t row, uint32_t i, ax_row_args *x)
+{
+    if (ax_type_is_str(v->type))
+        x->s[i].p = ax_vec_str(v, row, &x->s[i].n);
+    else
+        x->k[i] = ((const int32_t *) v->u.data)[ax_arg_row(v, row)];
+}
+
+/* Constants are fetched before the rows. */
+static uint32_t fetch_constants(const ax_call *c, const ax_call_io *io, ax_row_args *x,
+                                uint32_t *varying)
+{
+    uint32_t n = 0;
+
+    memset(x, 0, sizeof *x);
+    for (uint32_t i = 0; i < c->nargs; i++)
+        if (io->arg[i]->kind == AX_VK_CONST)
+            fetch(io->arg[i], 0, i, x);
+        else
+            varying[n++] = i;
+    return n;
+}
+
+static const char *failure_text(ax_status s)
+{
+    switch (s)
+    {
+        case AX_ESUBSTRING: return "negative substring length not allowed";
+        case AX_EPARAM: return "field position must not be zero";
+        default: return "out of memory";
+    }
+}
+
+static ax_status run_text(const ax_call *c, ax_call_io *io)
+{
+    const uint8_t **ptr = (const uint8_t **) io->data;
+    uint32_t varying[AX_FN_MAX_ARGS], nv;
+    ax_row_args x;
+
+    nv = fetch_constants(c, io, &x, varying);
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i);
+        ax_text r = {(const uint8_t *) io->len, 0};
+        ax_status s = AX_OK;
+
+        if (!ax_io_null(io, row))
+        {
+            for (uint32_t k = 0; k < nv; k++)
+                fetch(io->arg[varying[k]], row, varying[k], &x);
+            s = c->body(c, &x, io->arena, &r);
+        }
+        if (s != AX_OK)
+            return ax_row_fail(io, s, row, failure_text(s));
+        ptr[row] = r.p;
+        io->len[row] = r.n;
+    }
+    return AX_OK;
+}
+
+static ax_status run_starts_with(const ax_call *c, ax_call_io *io)
+{
+    uint32_t varying[AX_FN_MAX_ARGS], nv;
+    ax_row_args x;
+
+    nv = fetch_constants(c, io, &x, varying);
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i);
+
+        ((uint8_t *) io->data)[row] = 0;
+        if (ax_io_null(io, row))
+            continue;
+        for (uint32_t k = 0; k < nv; k++)
+            fetch(io->arg[varying[k]], row, varying[k], &x);
+        ((uint8_t *) io->data)[row] = ax_text_starts_with(x.s[0], x.s[1]);
+    }
+    return AX_OK;
+}
+
+static ax_status run_ascii(const ax_call *c, ax_call_io *io)
+{
+    (void) c;
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i);
+        ax_row_args x;
+
+        ((int32_t *) io->data)[row] = 0;
+        if (ax_io_null(io, row))
+            continue;
+        fetch(io->arg[0], row, 0, &x);
+        ((int32_t *) io->data)[row] = ax_text_ascii(x.s[0]);
+    }
+    return AX_OK;
+}
+
+ax_status ax_bind_str(ax_task *t, ax_arena *a, ax_call *c)
+{
+    const ax_value *second = c->nargs > 1 ? c->konst[1] : NULL;
+
+    (void) a;
+    c->whole = false;
+    c->run = run_text;
+    if (second != NULL && !second->null && ax_type_is_str(second->type) && second->u.s.len > 0)
+    {
+        c->like.lit_len = second->u.s.len;
+        c->like.needle = ax_needle_make(second->u.s.p, second->u.s.len);
+    }
+    switch (c->fn)
+    {
+        case AX_FN_SUBSTRING_FROM: c->body = do_substring_from; return AX_OK;
+        case AX_FN_SUBSTRING: c->body = do_substring; return AX_OK;
+        case AX_FN_LOWER: c->body = do_lower; return AX_OK;
+        case AX_FN_UPPER: c->body = do_upper; return AX_OK;
+        case AX_FN_REPLACE: c->body = do_replace; return AX_OK;
+        case AX_FN_BTRIM_BLANK:
+        case AX_FN_LTRIM_BLANK:
+        case AX_FN_RTRIM_BLANK:
+        case AX_FN_BTRIM:
+        case AX_FN_LTRIM:
+        case AX_FN_RTRIM: c->body = do_trim; return AX_OK;
+        case AX_FN_SPLIT_PART: c->body = do_split_part; return AX_OK;
+        case AX_FN_CONCAT: c->body = do_concat; return AX_OK;
+        case AX_FN_REVERSE: c->body = do_reverse; return AX_OK;
+        case AX_FN_TRANSLATE: c->body = do_translate; return AX_OK;
+        case AX_FN_STARTS_WITH: c->run = run_starts_with; return AX_OK;
+        case AX_FN_ASCII: c->run = run_ascii; return AX_OK;
+        default: return ax_fail(t, AX_EUNSUPPORTED, "no such function of text");
+    }
+}
