@@ -9,5 +9,6 @@ SET search_path = lake;
 IMPORT FOREIGN SCHEMA "lake" LIMIT TO (stations, weather)
     FROM SERVER analytics_fdw INTO lake OPTIONS (path :'lake');
 -- Three files, one table: no column list needed either.
-CREATE FOREIGN TABLE trips () SERVER analytics_fdw OPTIONS (path :'lake' '/trips/*.parquet');
+\set trips :lake '/trips/*.parquet'
+CREATE FOREIGN TABLE trips () SERVER analytics_fdw OPTIONS (path :'trips');
 SET TimeZone = 'UTC';
