@@ -155,6 +155,75 @@ static void missing_file_is_an_error(void **state)
     host_end(&h);
 }
 
+/* Two partitions of the table in a folder of the store. */
+static ax_source *remote_folder(host *h, char uri[2][2][48])
+{
+    host_table(h, 2, 100, 10, row_plain);
+    for (uint32_t i = 0; i < 2; i++)
+    {
+        snprintf(uri[i][0], sizeof uri[i][0], "fake://d/p=%u/x.gran", i);
+        snprintf(uri[i][1], sizeof uri[i][1], "fake://d/p=%u/x.gran.mrk", i);
+        h->remote.blob[h->remote.nblobs++] =
+            (ax_fake_blob){uri[i][0], h->bytes[0].main, h->bytes[0].nmain};
+        h->remote.blob[h->remote.nblobs++] =
+            (ax_fake_blob){uri[i][1], h->bytes[0].marks, h->bytes[0].nmarks};
+    }
+    return host_source(h, "fake://d/p=*/*.gran");
+}
+
+static void listed_files_open_without_being_asked_for(void **state)
+{
+    host h;
+    char uri[2][2][48];
+    ax_source *s;
+    int stats, lists;
+
+    (void) state;
+    host_begin(&h, 2, 300);
+    s = remote_folder(&h, uri);
+    stats = atomic_load(&h.remote.stats);
+    lists = atomic_load(&h.remote.lists);
+    host_open(&h, s);
+    assert_int_equal(ax_source_files(s), 2);
+    assert_int_equal(ax_source_rows(s), 400);
+    assert_string_equal(ax_source_file_path(s, 1), uri[1][0]);
+    assert_string_equal(s->snap->file[1].lake->part_name[0], "p");
+    assert_string_equal(s->snap->file[1].lake->part_value[0], "1");
+    assert_int_equal(atomic_load(&h.remote.lists), lists + 3);
+    assert_int_equal(atomic_load(&h.remote.stats), stats + 1); /* of the pattern */
+    ax_source_destroy(s);
+    host_end(&h);
+}
+
+/* Stopped while listings, questions, opens and reads are under way. */
+static void openings_are_stopped_at_any_time(void **state)
+{
+    (void) state;
+    for (uint32_t round = 0; round < 40; round++)
+    {
+        host h;
+        char uri[2][2][48];
+        ax_source *s;
+        ax_query_opts o;
+        ax_query *q;
+        ax_batch *b;
+        ax_error err;
+
+        host_begin(&h, 2, 400);
+        s = remote_folder(&h, uri);
+        pthread_mutex_lock(&h.remote.lock);
+        h.remote.no_cancel = round % 2 == 1;
+        pthread_mutex_unlock(&h.remote.lock);
+        o = host_opts(&h);
+        assert_int_equal(ax_query_open(h.engine, s, &o, &q, &err), AX_OK);
+        if (ax_query_next(q, &b) == AX_NEXT_WAIT)
+            nanosleep(&(struct timespec){0, (long) round * 60000}, NULL);
+        ax_query_destroy(q);
+        ax_source_destroy(s);
+        host_end(&h);
+    }
+}
+
 static void read_error_ends_the_query(void **state)
 {
     host h;
@@ -283,6 +352,8 @@ int main(void)
         cmocka_unit_test(second_open_only_asks_for_identity),
         cmocka_unit_test(nothing_happens_before_the_first_next),
         cmocka_unit_test(missing_file_is_an_error),
+        cmocka_unit_test(listed_files_open_without_being_asked_for),
+        cmocka_unit_test(openings_are_stopped_at_any_time),
         cmocka_unit_test(read_error_ends_the_query),
         cmocka_unit_test(limits_are_exact),
         cmocka_unit_test(limit_stops_the_scan),

@@ -5,7 +5,8 @@
  *                                          OPEN --> SNIFF --> STEP ----+
  *
  * A hit costs one stat, which a listing may have answered before.  All are step machines on the
- * pool: requests under way park the job.  The result is a snapshot that the host's thread puts into the source at the end. */
+ * pool: requests under way park the job.  The result is a snapshot that the host's thread puts into
+ * the source at the end. */
 #include "exec/exec_int.h"
 
 #include <string.h>

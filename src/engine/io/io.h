@@ -128,8 +128,8 @@ void ax_io_prefetch(ax_io *io, ax_io_file *file, const uint64_t *off, const uint
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Blocking forms of OPEN, LIST, STAT and READ, for tools and tests: never in a job, since a store may
- * answer late.  Here LIST and STAT of nothing are ENOFILE. */
+/* Blocking forms of OPEN, LIST, STAT and READ, for tools and tests: never in a job, since a store
+ * may answer late.  Here LIST and STAT of nothing are ENOFILE. */
 ax_status ax_io_open(ax_task *t, ax_io *io, const char *uri, ax_io_file **out) AX_MUST_USE;
 ax_status ax_io_read(ax_task *t, ax_io *io, ax_io_file *f, uint64_t off, uint64_t len, ax_buf **out)
     AX_MUST_USE;
@@ -229,10 +229,11 @@ ax_status ax_io_open_memory(ax_task *t, ax_io *io, const char *name, const void 
  * stores have none): members are written under the backend's staging names, and `publish` makes
  * them visible; destroying an unpublished set leaves nothing.  Implemented with the writers.
  *
- * append takes the bytes and never waits; it is charged to the task's budget.  The driver calls drain
- * between two calls of the writer: PENDING when more than max_bytes are not on their way out yet, with
- * the waker as in ax_io_fetch.  publish is called again until READY; it fails, and nothing is visible,
- * when `last` (a member that must not exist before: a commit of a log; NULL: none) exists already. */
+ * append takes the bytes and never waits; it is charged to the task's budget.  The driver calls
+ * drain between two calls of the writer: PENDING when more than max_bytes are not on their way out
+ * yet, with the waker as in ax_io_fetch.  publish is called again until READY; it fails, and nothing
+ * is visible, when `last` (a member that must not exist before: a commit of a log; NULL: none)
+ * exists already. */
 typedef struct ax_io_set ax_io_set;
 ax_status ax_io_set_create(ax_task *t, ax_io *io, const char *uri, ax_io_set **out) AX_MUST_USE;
 ax_status ax_io_set_append(ax_task *t, ax_io_set *s, const char *member, const void *p, size_t n)

@@ -50,7 +50,7 @@ typedef struct ax_io_flight
     uint8_t kind;       /* ax_io_kind: what the backend was asked for */
     bool recursive;     /* LIST */
     const ax_io_backend *backend; /* borrowed from io */
-    const char *uri;    /* for errors; OPEN, LIST, STAT: a copy behind the struct, READ: the file's */
+    const char *uri;    /* OPEN, LIST, STAT: a copy behind the struct; READ: the file's name */
     ax_io_known known;  /* OPEN, STAT: a copy; etag behind the struct */
     bool has_known;
     ax_io_file *file;   /* READ: owned reference; OPEN: owned, complete when done */
