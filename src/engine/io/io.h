@@ -231,9 +231,9 @@ ax_status ax_io_open_memory(ax_task *t, ax_io *io, const char *name, const void 
  *
  * append takes the bytes and never waits; it is charged to the task's budget.  The driver calls
  * drain between two calls of the writer: PENDING when more than max_bytes are not on their way out
- * yet, with the waker as in ax_io_fetch.  publish is called again until READY; it fails, and nothing
- * is visible, when `last` (a member that must not exist before: a commit of a log; NULL: none)
- * exists already. */
+ * yet, with the waker as in ax_io_fetch.  publish is called again until READY; it fails, and
+ * nothing is visible, when `last` (a member that must not exist before: a commit of a log; NULL:
+ * none) exists already. */
 typedef struct ax_io_set ax_io_set;
 ax_status ax_io_set_create(ax_task *t, ax_io *io, const char *uri, ax_io_set **out) AX_MUST_USE;
 ax_status ax_io_set_append(ax_task *t, ax_io_set *s, const char *member, const void *p, size_t n)

@@ -340,7 +340,8 @@ static void partitions_are_read_from_directories_only(void **state)
         ax_lake_list l = {.arena = x->a};
         char got[200] = "";
 
-        assert_int_equal(ax_lake_list_add(&x->t, &l, &(ax_lake_file){.path = cases[i].path}), AX_OK);
+        assert_int_equal(ax_lake_list_add(&x->t, &l, &(ax_lake_file){.path = cases[i].path}),
+                         AX_OK);
         assert_int_equal(ax_lake_hive(&x->t, &l), AX_OK);
         for (uint32_t k = 0; k < l.file[0].nparts; k++)
         {
@@ -434,7 +435,7 @@ static void operations_end_in_every_state(void **state)
         }
 }
 
-/* ---- globs against a plain matcher ------------------------------------------------------------ */
+/* ---- globs against a plain matcher ----------------------------------------------------------- */
 
 static uint32_t next(uint32_t *seed) { return (*seed = *seed * 1664525u + 1013904223u) >> 16; }
 
