@@ -11,7 +11,8 @@ static void say(const ax_expr *e, uint64_t seed, uint32_t row)
 }
 
 /* One program of n expressions on one table, run twice (caches of dictionaries are warm then). */
-static void check_program(ax_arena *a, table *t, ax_expr **e, uint32_t n, ax_eval *ev, uint64_t seed)
+static void check_program(ax_arena *a, table *t, ax_expr **e, uint32_t n, ax_eval *ev,
+                          uint64_t seed)
 {
     ax_vec out[4];
     ax_eval_result r;
@@ -38,7 +39,8 @@ static void check_program(ax_arena *a, table *t, ax_expr **e, uint32_t n, ax_eva
         {
             for (uint32_t k = 0; k < n; k++)
                 say(e[k], seed, bad_row);
-            print_error("expected failure at %u, got %s at %u\n", bad_row, ax_status_name(s), r.fail_row);
+            print_error("expected failure at %u, got %s at %u\n", bad_row, ax_status_name(s),
+                        r.fail_row);
         }
         assert_int_not_equal(s, AX_OK);
         assert_int_equal(r.fail_row, bad_row);
@@ -69,7 +71,7 @@ static void check_program(ax_arena *a, table *t, ax_expr **e, uint32_t n, ax_eva
 
 static void test_random(void **state)
 {
-    static const uint8_t types[] = {AX_T_BOOL, AX_T_BOOL, AX_T_INT2, AX_T_INT4,
+    static const uint8_t types[] = {AX_T_BOOL, AX_T_BOOL,   AX_T_INT2, AX_T_INT4,
                                     AX_T_INT8, AX_T_FLOAT8, AX_T_TEXT};
     uint32_t rounds = getenv("AX_ROUNDS") ? (uint32_t) atoi(getenv("AX_ROUNDS")) : 1500;
     ax_arena *a = ax_arena_create(&budget, 0);
@@ -102,7 +104,7 @@ static void test_random(void **state)
     ax_arena_destroy(a);
 }
 
-/* ---- three-valued logic, exhaustively ---------------------------------------------------------------- */
+/* ---- three-valued logic, exhaustively -------------------------------------------------------- */
 
 static void test_three_valued(void **state)
 {
@@ -144,7 +146,12 @@ static void test_three_valued(void **state)
         OK(ax_eval_run(&task, ev, &t.b, out, &r));
         for (uint32_t i = 0; i < 9; i++)
         {
-            static const char want_and[] = "FFF" "FTN" "FNN", want_or[] = "FTN" "TTT" "NTN";
+            static const char want_and[] = "FFF"
+                                           "FTN"
+                                           "FNN",
+                              want_or[] = "FTN"
+                                          "TTT"
+                                          "NTN";
             ax_value va = ax_vec_value(&out[0], i), vo = ax_vec_value(&out[1], i);
 
             assert_int_equal(want_and[i], va.null ? 'N' : va.u.i ? 'T' : 'F');
@@ -154,7 +161,7 @@ static void test_three_valued(void **state)
     ax_arena_destroy(a);
 }
 
-/* ---- programs ------------------------------------------------------------------------------------------ */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static void test_columns_and_params(void **state)
 {

@@ -120,6 +120,7 @@ static ax_status check_constants(ax_task *t, ax_arena *a, ax_fn fn, ax_expr *con
     ax_type types[AX_FN_MAX_ARGS];
     const ax_value *konst[AX_FN_MAX_ARGS];
     ax_call *call;
+    ax_status s;
 
     if (!(flags & (AX_FNF_CONST1 | AX_FNF_CONST2)))
         return AX_OK;
@@ -137,7 +138,11 @@ static ax_status check_constants(ax_task *t, ax_arena *a, ax_fn fn, ax_expr *con
         if (must && konst[i] == NULL)
             return AX_OK; /* a parameter: looked at when it is known */
     }
-    return ax_call_bind(t, a, fn, types, konst, nargs, &call);
+    s = ax_call_bind(t, a, fn, types, konst, nargs, &call);
+    if (s != AX_EESCAPE)
+        return s;
+    ax_error_clear(&t->err);
+    return ax_fail(t, AX_EUNSUPPORTED, "LIKE pattern ends with an escape character");
 }
 
 ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32_t nargs,

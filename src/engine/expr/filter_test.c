@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---- steps ------------------------------------------------------------------------------------------ */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Does the row pass all conjuncts in order?  raises: it fails before it is dropped. */
 static bool ref_pass(ax_expr *const *c, uint32_t n, const table *t, uint32_t row, bool *raises)
@@ -80,7 +80,7 @@ static void test_steps(void **state)
     ax_arena_destroy(a);
 }
 
-/* ---- statistics -------------------------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 typedef struct stats
 {
@@ -291,7 +291,7 @@ static void test_match_cases(void **state)
     ax_arena_destroy(a);
 }
 
-/* ---- live bounds --------------------------------------------------------------------------------------- */
+/* ---- live bounds ----------------------------------------------------------------------------- */
 
 static void test_live(void **state)
 {
@@ -349,7 +349,7 @@ static void test_live(void **state)
     ax_arena_destroy(a);
 }
 
-/* ---- host functions -------------------------------------------------------------------------------------- */
+/* ---- host functions -------------------------------------------------------------------------- */
 
 /* The host squares its argument, says null for 0, and fails for negative numbers. */
 static uint32_t host_answer(ax_task *t, const ax_host_need *need)
@@ -436,7 +436,13 @@ static void test_host(void **state)
 }
 
 /* Lanes share one program; the host is whoever is there. */
-typedef struct lane { pthread_t thread; const ax_prog *p; ax_filter *f; uint32_t seed; } lane;
+typedef struct lane
+{
+    pthread_t thread;
+    const ax_prog *p;
+    ax_filter *f;
+    uint32_t seed;
+} lane;
 
 static void *lane_main(void *arg)
 {
@@ -508,7 +514,7 @@ static void test_lanes(void **state)
     ax_arena_destroy(a);
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static void test_order_adapts(void **state)
 {
@@ -560,9 +566,9 @@ static void test_order_adapts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),       cmocka_unit_test(test_match_cases),
-        cmocka_unit_test(test_match_sound), cmocka_unit_test(test_live),
-        cmocka_unit_test(test_host),        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_steps),        cmocka_unit_test(test_match_cases),
+        cmocka_unit_test(test_match_sound),  cmocka_unit_test(test_live),
+        cmocka_unit_test(test_host),         cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_order_adapts),
     };
 

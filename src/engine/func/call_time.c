@@ -181,6 +181,8 @@ static ax_num extract_one(uint8_t unit, int64_t ts)
         case U_EPOCH:
             r.dscale = 6;
             r.v = (ax_i128) ts + INT64_C(946684800000000);
+            if (r.v > INT64_MAX) /* the server divides as numeric then: four digits are left */
+                r.v = (r.v + 50) / 100 * 100;
             return r;
         default: break;
     }

@@ -193,7 +193,8 @@ typedef struct ax_like
     ax_needle needle;       /* of lit, when it is not empty */
 } ax_like;
 
-/* EUNSUPPORTED for a pattern that ends in a lone escape: the server raises then and when. */
+/* EESCAPE for a pattern that ends in a lone escape: the server raises only when matching reaches
+ * it, so ax_expr_call refuses such constants (EUNSUPPORTED); what is left are parameters. */
 ax_status ax_like_compile(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n, ax_like *out)
     AX_MUST_USE;
 /* The pattern of a bound LIKE or NOT LIKE; NULL: another function, or a null pattern. */

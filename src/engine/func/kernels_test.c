@@ -33,12 +33,12 @@ static void put(void *p, ax_kt kt, uint32_t i, int64_t v, double f)
 {
     switch (kt)
     {
-        case AX_KT_U8: ((uint8_t *) p)[i] = v & 1; break;
-        case AX_KT_I16: ((int16_t *) p)[i] = (int16_t) v; break;
-        case AX_KT_I32: ((int32_t *) p)[i] = (int32_t) v; break;
-        case AX_KT_I64: ((int64_t *) p)[i] = v; break;
-        case AX_KT_F32: ((float *) p)[i] = (float) f; break;
-        default: ((double *) p)[i] = f; break;
+    case AX_KT_U8: ((uint8_t *) p)[i] = v & 1; break;
+    case AX_KT_I16: ((int16_t *) p)[i] = (int16_t) v; break;
+    case AX_KT_I32: ((int32_t *) p)[i] = (int32_t) v; break;
+    case AX_KT_I64: ((int64_t *) p)[i] = v; break;
+    case AX_KT_F32: ((float *) p)[i] = (float) f; break;
+    default: ((double *) p)[i] = f; break;
     }
 }
 
@@ -51,19 +51,19 @@ static int64_t get_i(const void *p, ax_kt kt, uint32_t i)
 {
     switch (kt)
     {
-        case AX_KT_U8: return ((const uint8_t *) p)[i];
-        case AX_KT_I16: return ((const int16_t *) p)[i];
-        case AX_KT_I32: return ((const int32_t *) p)[i];
-        default: return ((const int64_t *) p)[i];
+    case AX_KT_U8: return ((const uint8_t *) p)[i];
+    case AX_KT_I16: return ((const int16_t *) p)[i];
+    case AX_KT_I32: return ((const int32_t *) p)[i];
+    default: return ((const int64_t *) p)[i];
     }
 }
 
 static void fill(void *p, ax_kt kt)
 {
     static const double f[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 1e30, -3.5, 1e-30};
-    static const int64_t edge[AX_KT_CNT][2] = {
-        [AX_KT_I16] = {INT16_MIN, INT16_MAX}, [AX_KT_I32] = {INT32_MIN, INT32_MAX},
-        [AX_KT_I64] = {INT64_MIN, INT64_MAX}};
+    static const int64_t edge[AX_KT_CNT][2] = {[AX_KT_I16] = {INT16_MIN, INT16_MAX},
+                                               [AX_KT_I32] = {INT32_MIN, INT32_MAX},
+                                               [AX_KT_I64] = {INT64_MIN, INT64_MAX}};
 
     for (uint32_t i = 0; i < N; i++)
         put(p, kt, i, rnd(6) ? (int64_t) rnd(5) - 2 : edge[kt][rnd(2)], f[rnd(10)]);
@@ -91,12 +91,12 @@ static bool holds(int c, uint32_t op)
 {
     switch (op)
     {
-        case AX_KC_EQ: return c == 0;
-        case AX_KC_NE: return c != 0;
-        case AX_KC_LT: return c < 0;
-        case AX_KC_LE: return c <= 0;
-        case AX_KC_GT: return c > 0;
-        default: return c >= 0;
+    case AX_KC_EQ: return c == 0;
+    case AX_KC_NE: return c != 0;
+    case AX_KC_LT: return c < 0;
+    case AX_KC_LE: return c <= 0;
+    case AX_KC_GT: return c > 0;
+    default: return c >= 0;
     }
 }
 
@@ -143,8 +143,8 @@ static bool arith(ax_kt kt, uint32_t op, uint32_t i, uint32_t j, int64_t *vi, do
         if (kt == AX_KT_F32)
             r = (double) (float) r; /* exact for these values: no double rounding */
         *vf = r;
-        return (isinf(r) && !isinf(x) && !isinf(y))
-            || (op == AX_KA_MUL && r == 0 && x != 0 && y != 0);
+        return (isinf(r) && !isinf(x) && !isinf(y)) ||
+               (op == AX_KA_MUL && r == 0 && x != 0 && y != 0);
     }
 }
 
@@ -180,8 +180,8 @@ static void test_arith(void **state)
                             if (kt < AX_KT_F32 && !b)
                                 assert_true(vi == get_i(buf_out, kt, i));
                             else if (kt >= AX_KT_F32 && !b)
-                                assert_true(vf == get_f(buf_out, kt, i)
-                                            || isnan(get_f(buf_out, kt, i)));
+                                assert_true(vf == get_f(buf_out, kt, i) ||
+                                            isnan(get_f(buf_out, kt, i)));
                         }
                         assert_int_equal(flags != 0, bad);
                         if (calm)
@@ -192,8 +192,8 @@ static void test_arith(void **state)
 /* Overflow of each width at the very edge, one row in many. */
 static void test_overflow_edges(void **state)
 {
-    static const int64_t max[] = {[AX_KT_I16] = INT16_MAX, [AX_KT_I32] = INT32_MAX,
-                                  [AX_KT_I64] = INT64_MAX};
+    static const int64_t max[] = {
+        [AX_KT_I16] = INT16_MAX, [AX_KT_I32] = INT32_MAX, [AX_KT_I64] = INT64_MAX};
 
     (void) state;
     for (uint32_t level = 0; level < AX_CPU_LEVEL_CNT; level++)
@@ -226,14 +226,14 @@ static void test_overflow_edges(void **state)
 
 static void test_casts(void **state)
 {
-    static const uint8_t from[AX_KX_CNT] = {
-        AX_KT_I16, AX_KT_I16, AX_KT_I32, AX_KT_I32, AX_KT_I64, AX_KT_I64, AX_KT_I16,
-        AX_KT_I32, AX_KT_I64, AX_KT_F32, AX_KT_I16, AX_KT_I32, AX_KT_I64, AX_KT_F64,
-        AX_KT_F64, AX_KT_F64, AX_KT_F64, AX_KT_F32, AX_KT_F32, AX_KT_F32};
-    static const uint8_t to[AX_KX_CNT] = {
-        AX_KT_I32, AX_KT_I64, AX_KT_I64, AX_KT_I16, AX_KT_I16, AX_KT_I32, AX_KT_F64,
-        AX_KT_F64, AX_KT_F64, AX_KT_F64, AX_KT_F32, AX_KT_F32, AX_KT_F32, AX_KT_F32,
-        AX_KT_I16, AX_KT_I32, AX_KT_I64, AX_KT_I16, AX_KT_I32, AX_KT_I64};
+    static const uint8_t from[AX_KX_CNT] = {AX_KT_I16, AX_KT_I16, AX_KT_I32, AX_KT_I32, AX_KT_I64,
+                                            AX_KT_I64, AX_KT_I16, AX_KT_I32, AX_KT_I64, AX_KT_F32,
+                                            AX_KT_I16, AX_KT_I32, AX_KT_I64, AX_KT_F64, AX_KT_F64,
+                                            AX_KT_F64, AX_KT_F64, AX_KT_F32, AX_KT_F32, AX_KT_F32};
+    static const uint8_t to[AX_KX_CNT] = {AX_KT_I32, AX_KT_I64, AX_KT_I64, AX_KT_I16, AX_KT_I16,
+                                          AX_KT_I32, AX_KT_F64, AX_KT_F64, AX_KT_F64, AX_KT_F64,
+                                          AX_KT_F32, AX_KT_F32, AX_KT_F32, AX_KT_F32, AX_KT_I16,
+                                          AX_KT_I32, AX_KT_I64, AX_KT_I16, AX_KT_I32, AX_KT_I64};
 
     (void) state;
     for (uint32_t level = 0; level < AX_CPU_LEVEL_CNT; level++)
@@ -320,10 +320,10 @@ static void test_masks(void **state)
             if (b[want[i]])
                 assert_int_equal(sel[j++], want[i]);
         assert_true(m <= q);
-        k->and(a, b, out, n);
+        k->and (a, b, out, n);
         for (uint32_t i = 0; i < n; i++)
             assert_int_equal(out[i], a[i] & b[i]);
-        k->or(a, b, out, n);
+        k->or (a, b, out, n);
         for (uint32_t i = 0; i < n; i++)
             assert_int_equal(out[i], a[i] | b[i]);
         k->andnot(a, b, out, n);
@@ -352,7 +352,7 @@ static void test_masks(void **state)
     }
 }
 
-/* ---- strings ---------------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static uint32_t naive_find(const uint8_t *h, uint32_t hn, const uint8_t *p, uint32_t n)
 {
@@ -440,9 +440,9 @@ static void test_strings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_compare), cmocka_unit_test(test_arith),
+        cmocka_unit_test(test_compare),        cmocka_unit_test(test_arith),
         cmocka_unit_test(test_overflow_edges), cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_masks), cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_masks),          cmocka_unit_test(test_strings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,8 +198,8 @@ struct ax_vec
 };
 
 /* A dictionary: one per (file, row group, column).  `val` is a FLAT vector without nulls with n
- * values; they need not be distinct.  The caches are filled by the lane that scans the row group and
- * die with it: hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of
+ * values; they need not be distinct.  The caches are filled by the lane that scans the row group
+ * and die with it: hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of
  * predicates and of functions of this column alone, keyed by the expression's number (unique over
  * all programs, see ax_expr.id); slot is the group index + 1 of the aggregation whose id is
  * slot_owner. */

@@ -37,7 +37,7 @@ static int teardown(void **state)
 
 #define OK(call) assert_int_equal((call), AX_OK)
 
-/* ---- order -------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static ax_value num(ax_i128 v, int16_t scale)
 {
@@ -75,10 +75,22 @@ static void test_numeric_order(void **state)
         big *= 10;
     big -= 1;
     {
-        ax_value v[] = {special(AX_NUM_NINF), num(-big, 0),  num(-big, 1),  num(-1, 0),
-                        num(-1, 16383),       num(0, 5),     num(1, 16383), num(big, 16000),
-                        num(big, 38),         num(1, 0),     num(101, 2),   num(11, 1),
-                        num(2, 0),            num(big, 1),   num(big, 0),   special(AX_NUM_PINF),
+        ax_value v[] = {special(AX_NUM_NINF),
+                        num(-big, 0),
+                        num(-big, 1),
+                        num(-1, 0),
+                        num(-1, 16383),
+                        num(0, 5),
+                        num(1, 16383),
+                        num(big, 16000),
+                        num(big, 38),
+                        num(1, 0),
+                        num(101, 2),
+                        num(11, 1),
+                        num(2, 0),
+                        num(big, 1),
+                        num(big, 0),
+                        special(AX_NUM_PINF),
                         special(AX_NUM_NAN)};
 
         check_order(v, sizeof(v) / sizeof(v[0]));
@@ -136,9 +148,10 @@ static ax_value interval(int32_t months, int32_t days, int64_t usec)
 static void test_order(void **state)
 {
     ax_value f[] = {f8(-INFINITY), f8(-1), f8(0), f8(1e-300), f8(1), f8(INFINITY), f8(NAN)};
-    ax_value s[] = {text(AX_T_TEXT, ""),   text(AX_T_TEXT, "a"),  text(AX_T_TEXT, "a "),
-                    text(AX_T_TEXT, "ab"), text(AX_T_TEXT, "b"),  text(AX_T_TEXT, "\xc3\xa9")};
-    ax_value iv[] = {interval(0, -1, 0), interval(0, 0, 1), interval(0, 29, 0), interval(1, 0, 0),
+    ax_value s[] = {text(AX_T_TEXT, ""),   text(AX_T_TEXT, "a"), text(AX_T_TEXT, "a "),
+                    text(AX_T_TEXT, "ab"), text(AX_T_TEXT, "b"), text(AX_T_TEXT, "\xc3\xa9")};
+    ax_value iv[] = {interval(0, -1, 0), interval(0, 0, 1),
+                     interval(0, 29, 0), interval(1, 0, 0),
                      interval(0, 30, 1), interval(INT32_MAX, INT32_MAX, INT64_MAX)};
     ax_value a, b;
 
@@ -174,7 +187,7 @@ static void test_types(void **state)
     assert_true(ax_dict_uid() != ax_dict_uid());
 }
 
-/* ---- encodings -------------------------------------------------------------------------------------- */
+/* ---- encodings ------------------------------------------------------------------------------- */
 
 #define ROWS 60u
 
@@ -243,53 +256,53 @@ static ax_vec make(ax_arena *a, ax_value *v, uint8_t id, ax_vkind kind)
         dv[i] = random_value(id);
     switch (kind)
     {
-        case AX_VK_CONST:
-            for (uint32_t i = 1; i < ROWS; i++)
-                v[i] = v[0];
-            OK(ax_vec_const(&task, a, &v[0], ROWS, &r));
-            return r;
-        case AX_VK_DICT:
-        {
-            uint32_t *ids = ax_arena_values(a, 4 * ROWS);
-            ax_dict *d = ax_arena_alloc0(a, sizeof(*d));
+    case AX_VK_CONST:
+        for (uint32_t i = 1; i < ROWS; i++)
+            v[i] = v[0];
+        OK(ax_vec_const(&task, a, &v[0], ROWS, &r));
+        return r;
+    case AX_VK_DICT:
+    {
+        uint32_t *ids = ax_arena_values(a, 4 * ROWS);
+        ax_dict *d = ax_arena_alloc0(a, sizeof(*d));
 
-            d->n = 8;
-            d->val = flat(a, dv, 8, type);
-            d->val.null = NULL;
-            r.null = flat(a, v, ROWS, type).null;
-            for (uint32_t i = 0; i < ROWS; i++)
-            {
-                ids[i] = v[i].null ? 0 : rnd(8);
-                if (!v[i].null)
-                    v[i] = dv[ids[i]];
-            }
-            r.u.dict.id = ids;
-            r.u.dict.dict = d;
-            return r;
-        }
-        case AX_VK_RUN:
+        d->n = 8;
+        d->val = flat(a, dv, 8, type);
+        d->val.null = NULL;
+        r.null = flat(a, v, ROWS, type).null;
+        for (uint32_t i = 0; i < ROWS; i++)
         {
-            static const uint16_t end[4] = {1, 20, 45, 60};
-
-            r.null = flat(a, v, ROWS, type).null;
-            r.u.run.val = ax_arena_alloc0(a, sizeof(ax_vec));
-            *r.u.run.val = flat(a, dv, 4, type);
-            r.u.run.val->null = NULL;
-            r.u.run.end = end;
-            r.u.run.n = 4;
-            for (uint32_t i = 0; i < ROWS; i++)
-                if (!v[i].null)
-                    v[i] = dv[i < 1 ? 0 : i < 20 ? 1 : i < 45 ? 2 : 3];
-            return r;
+            ids[i] = v[i].null ? 0 : rnd(8);
+            if (!v[i].null)
+                v[i] = dv[ids[i]];
         }
-        case AX_VK_VIEW:
-        {
-            ax_vec f = flat(a, v, ROWS, type);
+        r.u.dict.id = ids;
+        r.u.dict.dict = d;
+        return r;
+    }
+    case AX_VK_RUN:
+    {
+        static const uint16_t end[4] = {1, 20, 45, 60};
 
-            OK(ax_vec_gather(&task, a, &f, NULL, 0, false, &r));
-            return r;
-        }
-        default: return flat(a, v, ROWS, type);
+        r.null = flat(a, v, ROWS, type).null;
+        r.u.run.val = ax_arena_alloc0(a, sizeof(ax_vec));
+        *r.u.run.val = flat(a, dv, 4, type);
+        r.u.run.val->null = NULL;
+        r.u.run.end = end;
+        r.u.run.n = 4;
+        for (uint32_t i = 0; i < ROWS; i++)
+            if (!v[i].null)
+                v[i] = dv[i < 1 ? 0 : i < 20 ? 1 : i < 45 ? 2 : 3];
+        return r;
+    }
+    case AX_VK_VIEW:
+    {
+        ax_vec f = flat(a, v, ROWS, type);
+
+        OK(ax_vec_gather(&task, a, &f, NULL, 0, false, &r));
+        return r;
+    }
+    default: return flat(a, v, ROWS, type);
     }
 }
 
@@ -326,7 +339,8 @@ static void test_encodings(void **state)
                 OK(ax_vec_gather(&task, a, &x, sel, n, copy, &out));
                 assert_int_equal(out.n, n);
                 assert_int_equal(out.kind, id == AX_T_TEXT || id == AX_T_BPCHAR || id == AX_T_BYTEA
-                                               ? AX_VK_VIEW : AX_VK_FLAT);
+                                               ? AX_VK_VIEW
+                                               : AX_VK_FLAT);
                 for (uint32_t i = 0; i < n; i++)
                     check_row(&out, i, &v[sel[i]]);
             }
@@ -370,7 +384,8 @@ static void test_lists(void **state)
     ax_arena *a = ax_arena_create(&budget, 0);
     static const uint32_t off[] = {2, 2, 5, 6};
     ax_value v[8];
-    ax_vec child, list = {.kind = AX_VK_LIST, .type = ax_type_make(AX_T_LIST), .n = 3}, out, st, got;
+    ax_vec child, list = {.kind = AX_VK_LIST, .type = ax_type_make(AX_T_LIST), .n = 3}, out, st,
+                  got;
     uint32_t rows[2] = {2, 1};
 
     (void) state;
@@ -412,9 +427,9 @@ static void test_pin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),     cmocka_unit_test(test_order),
+        cmocka_unit_test(test_types),         cmocka_unit_test(test_order),
         cmocka_unit_test(test_numeric_order), cmocka_unit_test(test_encodings),
-        cmocka_unit_test(test_sequence),  cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_sequence),      cmocka_unit_test(test_lists),
         cmocka_unit_test(test_pin),
     };
 
