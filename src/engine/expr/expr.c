@@ -154,8 +154,9 @@ ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32
     const char *why;
     ax_expr *wide[AX_FN_MAX_ARGS];
 
-    AX_CHECK(t, fn > AX_FN_NONE && fn < AX_FN_CNT && nargs == info->nargs && nargs <= AX_FN_MAX_ARGS, AX_EPLAN,
-             "function %d called with %u arguments", (int) fn, nargs);
+    AX_CHECK(t, fn > AX_FN_NONE && fn < AX_FN_CNT && nargs == info->nargs
+                 && nargs <= AX_FN_MAX_ARGS,
+             AX_EPLAN, "function %d called with %u arguments", (int) fn, nargs);
     for (uint32_t i = 0; i < nargs; i++)
         types[i] = args[i]->type;
     why = ax_fn_resolve(fn, types, nargs, &shape);

@@ -152,7 +152,7 @@ static bool date_line(const golden_line *l, char *got, size_t size)
     return false;
 }
 
-/* ---- zones ---------------------------------------------------------------------------------- */
+/* ---- zones ----------------------------------------------------------------------------------- */
 
 static struct
 {
@@ -236,7 +236,7 @@ static void same_as_the_server(void **state)
     golden_replay("datetime.tsv", datetime_line, NULL);
 }
 
-/* ---- brute force ---------------------------------------------------------------------------- */
+/* ---- brute force ----------------------------------------------------------------------------- */
 
 static void calendar_counts_days(void **state)
 {

@@ -119,7 +119,8 @@ typedef struct ax_call ax_call;
  * may raise; all n rows otherwise. */
 typedef struct ax_call_io
 {
-    const ax_vec *arg[AX_FN_MAX_ARGS]; /* fixed width: FLAT or CONST; strings: FLAT, VIEW or CONST */
+    /* fixed width: FLAT or CONST; strings: FLAT, VIEW or CONST */
+    const ax_vec *arg[AX_FN_MAX_ARGS];
     uint32_t n;
     const uint16_t *sel;   /* NULL: all n rows */
     uint32_t nsel;

@@ -197,10 +197,100 @@ static void answers_are_those_of_the_server(void **state)
     assert_true(replaced > not_sequential / 2);
 }
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static void refusals_say_why(void **state)
+{
+    static const char *const cases[][2] = {
+        {"(a)\\1", "back references"}, {"(?i)a", "(? is supported only as (?:"},
+        {"a(?=b)", "(? is supported only as (?:"}, {"***=a", "without something to repeat"},
+        {"\\ya", "word boundaries"}, {"[[.a.]]", "collating"}, {"[[=a=]]", "collating"},
+        {"[[:punct:]]", "character class"}, {"(", "not balanced"}, {")", "not balanced"},
+        {"a**", "without something to repeat"}, {"^*", "without something to repeat"},
+        {"a{1", "bound"}, {"a{2,1}", "bound"}, {"a{256}", "more than 255"}, {"a{0}", "zero"},
+        {"[b-a]", "before its start"}, {"[a", "not balanced"}, {"a\\", "backslash"},
+        {"(a|b)*a(a|b){12}", "too large"}, {"(.{200}){200}", "too large"},
+    };
+
+    (void) state;
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    {
+        assert_null(compile(cases[i][0], 0));
+        if (strstr(task.err.msg, cases[i][1]) == NULL)
+            fail_msg("%s: %s", cases[i][0], task.err.msg);
+        ax_arena_reset(task.arena);
+    }
+    assert_null(compile("\xc3\xa9", AX_RE_ICASE));
+    assert_null(compile_seq("a", ""));
+    assert_null(compile_seq("^a|b$", ""));
+    assert_null(compile_seq("^a*?b$", ""));
+    assert_null(compile_seq("^(a|b)$", ""));
+    assert_null(compile_seq("^(ab)*$", ""));
+    assert_null(compile_seq("^a*a*b$", ""));
+    assert_null(compile_seq("^a?(?:ab)?(b?)$", ""));
+}
+
+static uint8_t answer(const char *p, uint32_t flags, const char *s)
+{
+    const ax_regex *re = compile(p, flags);
+
+    assert_non_null(re);
+    return ax_regex_match(re, padded(s, (uint32_t) strlen(s)), (uint32_t) strlen(s));
+}
+
+static void characters_that_collations_disagree_about_are_asked(void **state)
+{
+    (void) state;
+    assert_int_equal(answer("^\\w+$", 0, "az_09"), AX_RE_YES);
+    assert_int_equal(answer("^\\w+$", 0, "a\xc3\xa9"), AX_RE_ASK);
+    assert_int_equal(answer("^\\w+$", 0, "a-\xc3\xa9"), AX_RE_NO);
+    assert_int_equal(answer("^[^\\d]+$", 0, "\xc3\xa9"), AX_RE_ASK);
+    assert_int_equal(answer("x|\\d", 0, "\xc3\xa9x"), AX_RE_YES);
+    assert_int_equal(answer("\\s", 0, "\x1c"), AX_RE_ASK);
+    assert_int_equal(answer("^\\w+$", AX_RE_CTYPE_C, "a\xc3\xa9"), AX_RE_NO);
+    assert_int_equal(answer("^\\W$", AX_RE_CTYPE_C, "\xc3\xa9"), AX_RE_YES);
+    assert_int_equal(answer("^[[:xdigit:]]$", 0, "\xc3\xa9"), AX_RE_NO);
+}
+
+/* Rows one by one and as a span must agree. */
+static void spans_and_rows_agree(void **state)
+{
+    static const char *const patterns[] = {"ab", "[0-9][a-z]", "b[0-9]+c", "^b", "c$", ".", "b.*c0",
+                                           "[a-c][0-9]{2}[a-cx]"};
+    enum { ROWS = 300 };
+    uint32_t off[ROWS], len[ROWS], at = 0;
+    uint8_t *bytes = (uint8_t *) ax_arena_values(task.arena, ROWS * 90), one[ROWS + 64],
+            all[ROWS + 64];
+    ax_strs s = {bytes, off, NULL, len};
+
+    (void) state;
+    for (uint32_t i = 0; i < ROWS; i++)
+    {
+        at += i % 7 == 0 ? 3 : 0; /* gaps */
+        off[i] = at;
+        len[i] = i % 11 == 0 ? 0 : i * 31 % 80;
+        for (uint32_t k = 0; k < len[i] + 4; k++)
+            bytes[at + k] = (uint8_t) "abc01x"[(at * 7 + k * k * 13 + i) % 6];
+        at += len[i];
+    }
+    for (uint32_t p = 0; p < sizeof patterns / sizeof *patterns; p++)
+    {
+        const ax_regex *re = compile(patterns[p], 0);
+
+        assert_non_null(re);
+        ax_regex_match_rows(re, &s, NULL, ROWS, true, ROWS, all);
+        ax_regex_match_rows(re, &s, NULL, ROWS, false, ROWS, one);
+        assert_memory_equal(one, all, ROWS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_those_of_the_server),
+        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(characters_that_collations_disagree_about_are_asked),
+        cmocka_unit_test(spans_and_rows_agree),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "func/text.h"
+#include "func/call_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,11 @@ static void unescape(char *s)
 
 typedef struct args { ax_text a, b, c; int32_t i, j; } args;
 
-static ax_text from_c(const char *s) { return (ax_text){(const uint8_t *) s, (uint32_t) strlen(s)}; }
+static ax_text from_c(const char *s)
+{
+    return (ax_text){(const uint8_t *) s, (uint32_t) strlen(s)};
+}
+
 static ax_text from_bool(bool v) { return from_c(v ? "true" : "false"); }
 
 static ax_text from_int(int32_t v)
@@ -210,9 +214,140 @@ static void what_is_too_long_is_refused(void **state)
     assert_int_equal(out.n, 3);
 }
 
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static ax_value const_text(const char *s)
+{
+    ax_text x = padded(s);
+    ax_value v = {.type = ax_type_make(AX_T_TEXT)};
+
+    v.u.s.p = x.p;
+    v.u.s.len = x.n;
+    return v;
+}
+
+static ax_value const_int(int32_t i)
+{
+    ax_value v = {.type = ax_type_make(AX_T_INT4)};
+
+    v.u.i = i;
+    return v;
+}
+
+enum { ROWS = 4 };
+
+typedef struct rows
+{
+    ax_vec vec[AX_FN_MAX_ARGS];
+    ax_call_io io;
+} rows;
+
+/* Rows "http://www.a.b/c", "xyz" (null), "", "aXbXc"; the last one is not selected. */
+static ax_status run_call(ax_fn fn, const ax_value *more, uint32_t n_more, rows *r)
+{
+    static const uint16_t sel[] = {0, 1, 2};
+    static const char text[] = "http://www.a.b/cxyzaXbXc";
+    static const uint32_t off[] = {0, 16, 19, 19}, len[] = {16, 3, 0, 5};
+    static uint8_t null[] = {0, 1, 0, 0};
+    const ax_value *konst[AX_FN_MAX_ARGS] = {NULL};
+    ax_type types[AX_FN_MAX_ARGS] = {ax_type_make(AX_T_TEXT)};
+    ax_call *c;
+
+    r->vec[0] = (ax_vec){.kind = AX_VK_FLAT, .type = types[0], .n = ROWS, .null = null};
+    r->vec[0].u.str.base = padded(text).p;
+    r->vec[0].u.str.off = off;
+    r->vec[0].u.str.len = len;
+    r->io = (ax_call_io){.n = ROWS, .sel = sel, .nsel = 3, .arena = task.arena};
+    for (uint32_t i = 1; i <= n_more; i++)
+    {
+        konst[i] = &more[i - 1];
+        types[i] = more[i - 1].type;
+        assert_int_equal(ax_vec_const(&task, task.arena, konst[i], ROWS, &r->vec[i]), AX_OK);
+    }
+    for (uint32_t i = 0; i <= n_more; i++)
+        r->io.arg[i] = &r->vec[i];
+    r->io.data = ax_arena_values(task.arena, 8 * (ROWS + 64));
+    r->io.len = (uint32_t *) ax_arena_values(task.arena, 4 * (ROWS + 64));
+    r->io.null = (uint8_t *) ax_arena_values(task.arena, ROWS + 64);
+    if (ax_call_bind(&task, task.arena, fn, types, konst, n_more + 1, &c) != AX_OK)
+        return AX_STATUS_CNT;
+    return ax_call_run(c, &r->io);
+}
+
+static void check_row(const rows *r, uint32_t row, const char *want)
+{
+    bool null = r->io.has_null && r->io.null[row];
+
+    assert_int_equal(null, want == NULL);
+    if (want == NULL)
+        return;
+    assert_int_equal(r->io.len[row], strlen(want));
+    assert_memory_equal(((const uint8_t **) r->io.data)[row], want, strlen(want));
+}
+
+static void calls_run_on_selected_rows_and_skip_nulls(void **state)
+{
+    ax_value more[3] = {const_text("^http://(?:www\\.)?([^/]+)/.*$"), const_text("<\\1>"),
+                        const_text("g")};
+    rows r;
+
+    (void) state;
+    assert_int_equal(run_call(AX_FN_REGEXP_REPLACE, more, 2, &r), AX_OK);
+    check_row(&r, 0, "<a.b>");
+    check_row(&r, 1, NULL);
+    check_row(&r, 2, "");
+    assert_int_equal(run_call(AX_FN_REGEXP_REPLACE_FLAGS, more, 3, &r), AX_OK);
+    check_row(&r, 0, "<a.b>");
+    assert_int_equal(run_call(AX_FN_REGEXP_SUBSTRING, more, 1, &r), AX_OK);
+    check_row(&r, 0, "a.b");
+    check_row(&r, 1, NULL);
+    check_row(&r, 2, NULL);
+    more[2] = const_text("i");
+    assert_int_equal(run_call(AX_FN_REGEXP_REPLACE_FLAGS, more, 3, &r), AX_STATUS_CNT);
+    assert_int_equal(task.err.code, AX_EUNSUPPORTED);
+    ax_error_clear(&task.err);
+    assert_int_equal(run_call(AX_FN_NOT_REGEX, more, 1, &r), AX_OK);
+    assert_int_equal(((uint8_t *) r.io.data)[0], 0);
+    assert_int_equal(((uint8_t *) r.io.data)[2], 1);
+    more[0] = const_text("t");
+    assert_int_equal(run_call(AX_FN_UPPER, NULL, 0, &r), AX_OK);
+    check_row(&r, 0, "HTTP://WWW.A.B/C");
+    assert_int_equal(run_call(AX_FN_REPLACE, more, 2, &r), AX_OK);
+    check_row(&r, 0, "h<\\1><\\1>p://www.a.b/c");
+    check_row(&r, 2, "");
+    assert_int_equal(run_call(AX_FN_CONCAT, more, 1, &r), AX_OK);
+    check_row(&r, 2, "t");
+    check_row(&r, 1, NULL);
+    more[0] = const_text("%WWW.__B%");
+    assert_int_equal(run_call(AX_FN_ILIKE, more, 1, &r), AX_OK);
+    assert_int_equal(((uint8_t *) r.io.data)[0], 1);
+}
+
+static void calls_that_raise_name_the_row(void **state)
+{
+    ax_value more[2] = {const_int(2), const_int(-1)};
+    rows r;
+
+    (void) state;
+    assert_int_equal(run_call(AX_FN_SUBSTRING, more, 2, &r), AX_ESUBSTRING);
+    assert_int_equal(r.io.fail_row, 0);
+    more[1] = const_int(3);
+    assert_int_equal(run_call(AX_FN_SUBSTRING, more, 2, &r), AX_OK);
+    check_row(&r, 0, "ttp");
+    more[0] = const_text("/");
+    more[1] = const_int(0);
+    assert_int_equal(run_call(AX_FN_SPLIT_PART, more, 2, &r), AX_EPARAM);
+    more[1] = const_int(-1);
+    assert_int_equal(run_call(AX_FN_SPLIT_PART, more, 2, &r), AX_OK);
+    check_row(&r, 0, "c");
+    check_row(&r, 2, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_run_on_selected_rows_and_skip_nulls),
+        cmocka_unit_test(calls_that_raise_name_the_row),
         cmocka_unit_test(answers_are_those_of_the_server),
         cmocka_unit_test(what_is_too_long_is_refused),
     };
