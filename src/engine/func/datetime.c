@@ -199,7 +199,7 @@ ax_status ax_ts_bin(const ax_interval *stride, int64_t ts, int64_t origin, int64
 /* ISO 8601: a week belongs to the year of its Thursday. */
 K_INLINE int64_t iso_week(int32_t days, bool want_year)
 {
-    int32_t thursday = days - weekday(days) + 3;
+    int32_t thursday = (int32_t) ((uint32_t) days - (uint32_t) weekday(days) + 3);
     int32_t year = ax_civil_of(thursday).year;
 
     if (want_year)
@@ -280,7 +280,7 @@ static ax_num julian_of(int64_t ts)
 {
     int32_t day = ax_ts_day(ts);
     ax_num whole = ax_num_from_int((int64_t) day + JULIAN_2000);
-    ax_num part = ax_num_from_int(ts - day * AX_USEC_DAY), unit = ax_num_from_int(AX_USEC_DAY);
+    ax_num part = ax_num_from_int(floor_mod(ts, AX_USEC_DAY)), unit = ax_num_from_int(AX_USEC_DAY);
 
     if (ax_num_div(&part, &unit, &part) != AX_OK || ax_num_add(&whole, &part, &whole) != AX_OK)
         return (ax_num){.special = AX_NUM_NAN}; /* cannot be: 20 digits and 9 */

@@ -69,7 +69,7 @@ typedef struct ax_civil { int32_t year, month, day; } ax_civil;
 
 /* Both valid for every int32 day and every year of one.  Constant time, no tables: the affine
  * functions of Neri and Schneider (Euclidean affine functions and their application to calendar
- * algorithms, 2022); years begin on 1 March, 15,000 eras of 400 years are added to stay positive. */
+ * algorithms, 2022); years begin on 1 March, 15,000 eras of 400 years are added to stay above 0. */
 #define AX_CIVIL_SHIFT (INT64_C(730425) + INT64_C(15000) * 146097)
 
 static inline ax_civil ax_civil_of(int32_t days)
