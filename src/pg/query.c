@@ -340,7 +340,10 @@ afdw_query_next(AfdwQuery *query)
 				answer_request(query);
 				break;
 			case AX_NEXT_WAIT:
-				(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, wait_event);
+				/* A single-user server does not block SIGURG, so wake-ups may be lost there. */
+				(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
+								 (IsUnderPostmaster ? 0 : WL_TIMEOUT),
+								 IsUnderPostmaster ? -1L : 10L, wait_event);
 				break;
 		}
 	}

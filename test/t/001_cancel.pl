@@ -4,6 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use IPC::Run;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
@@ -21,7 +22,8 @@ chmod 0755, $lake;
 
 my $node = PostgreSQL::Test::Cluster->new('cancel');
 $node->init;
-$node->append_conf('postgresql.conf', "analytics_fdw.max_threads = 2\nlog_min_messages = warning\n");
+$node->append_conf('postgresql.conf', "analytics_fdw.max_threads = 2\nlog_min_messages = warning\n" .
+	"restart_after_crash = on\nclient_connection_check_interval = 100\n");
 $node->start;
 my $columns = 'id int8, ts timestamptz, kind text, url text, quantity int2, amount float8';
 $node->safe_psql('postgres', qq{
@@ -40,8 +42,8 @@ sub session
 {
 	my ($in, $out) = ('', '');
 	my $timer = IPC::Run::timer(180);
-	my $h = $node->background_psql('postgres', \$in, \$out, $timer, on_error_stop => 0,
-		extra_params => [ '-X', '--set=VERBOSITY=verbose' ]);
+	my $h = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('postgres') ],
+		'<', \$in, '>', \$out, '2>', '/dev/null', $timer);
 	my $s = { in => \$in, out => \$out, h => $h };
 	$s->{pid} = ask($s, 'SELECT pg_backend_pid();');
 	return $s;
