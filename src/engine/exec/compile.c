@@ -291,25 +291,11 @@ static ax_status scan(compiler *c, const ax_node *n, above up)
     pthread_mutex_init(&s->live_lock, NULL);
     if (c->x->first_scan == NULL)
         c->x->first_scan = s;
-    return ax_scan_plan(c->x, s, st->nlanes, &st->nlanes);
+    AX_TRY(ax_scan_plan(c->x, s, st->nlanes, &st->nlanes));
+    return s->live ? ax_meta_order(c->x, s) : AX_OK;
 }
 
 /* ---- breakers -------------------------------------------------------------------------------- */
-
-/* count(*) without keys over a scan: rows of splits that match as a whole need not be read. */
-static bool count_only(const ax_exec *x, const ax_node *n)
-{
-    const ax_node *below = n->child[0];
-
-    if ((x->o.allow & AX_ALLOW_METADATA_AGG) == 0 || n->u.agg.nkeys > 0 || n->u.agg.ncalls == 0)
-        return false;
-    for (uint32_t i = 0; i < n->u.agg.ncalls; i++)
-        if (n->u.agg.call[i].agg != AX_AGG_COUNT_STAR || n->u.agg.call[i].filter != NULL)
-            return false;
-    while (below->kind == AX_N_FILTER)
-        below = below->child[0];
-    return below->kind == AX_N_SCAN;
-}
 
 /* An argument that may raise is evaluated only on rows that pass the call's filter, as the server
  * does: sum(10 / x) FILTER (WHERE x <> 0) never divides by zero. */
@@ -388,7 +374,7 @@ static ax_status aggregate(compiler *c, const ax_node *n, above up, uint32_t dep
 {
     above down = {.limits = up.limits};
     ax_sink *s;
-    bool from_meta = count_only(c->x, n);
+    bool from_meta = ax_meta_fits(c->x, n);
     ax_scan *first = c->x->first_scan;
     ax_op *add = NULL;
 
@@ -402,16 +388,16 @@ static ax_status aggregate(compiler *c, const ax_node *n, above up, uint32_t dep
     down.one_lane = s->agg.strict_float_sum;
     if (from_meta)
     {
-        AX_TRY(new_op(c, AX_OP_ADD_COUNT, n, n->ncols, n->type, &add));
+        AX_TRY(new_op(c, AX_OP_ADD_META, n, n->ncols, n->type, &add));
         AX_TRY(put_front(c, &up, add));
     }
     AX_TRY(node(c, n->child[0], down, depth + 1));
     if (from_meta)
     {
         /* The child is the one scan just made, the newest stage. */
-        c->last->scan->count_meta = true;
-        add->count = &c->last->scan->meta_rows;
-        c->x->count_only = first == NULL;
+        AX_TRY(ax_meta_create(c->x, n, c->last->scan, &c->last->scan->meta));
+        add->meta = c->last->scan->meta;
+        c->x->meta_only = first == NULL;
     }
     return parts_stage(c, s, up, false);
 }
@@ -695,7 +681,7 @@ void ax_exec_uncompile(ax_exec *x)
     x->sinks = NULL;
     x->nstages = 0;
     x->first_scan = NULL;
-    x->count_only = false;
+    x->meta_only = false;
     for (uint32_t i = 0; i < AX_MAX_INPUTS; i++)
         x->input[i].used = false;
     ax_arena_reset(x->task.arena);

@@ -2,7 +2,7 @@
  *
  * compile.c   plan -> stages (host's thread, at start and rebind)
  * pipeline.c  lanes and barriers: the state machine of a run
- * scan.c      the scan source: work list, pruning, readers
+ * scan.c      the scan source: work list, pruning, readers;  meta.c  answers from metadata
  * op_chain.c  filter, project, limit;  op_merge.c  final and deletes
  * output.c    output queue, external inputs, requests, errors: everything under `lock`
  * source.c    opening a source;  query.c  the door's functions;  explain.c  profile and print */
@@ -39,7 +39,7 @@ typedef struct ax_held
 
 typedef enum ax_op_kind
 {
-    AX_OP_FILTER, AX_OP_PROJECT, AX_OP_LIMIT, AX_OP_FINAL, AX_OP_DELETES, AX_OP_ADD_COUNT
+    AX_OP_FILTER, AX_OP_PROJECT, AX_OP_LIMIT, AX_OP_FINAL, AX_OP_DELETES, AX_OP_ADD_META
 } ax_op_kind;
 
 /* LIMIT shared by all lanes: rows [offset, offset + limit) of those counted by `seen` pass. */
@@ -51,6 +51,8 @@ typedef struct ax_limit
 } ax_limit;
 
 typedef struct ax_keyset ax_keyset; /* op_merge.c */
+ax_status ax_vec_of_values(ax_task *t, ax_arena *a, ax_type type, const ax_value *val, uint32_t n,
+                           ax_vec *out) AX_MUST_USE;
 
 /* One operator of a chain; shared by lanes, immutable but for the limit. */
 typedef struct ax_op
@@ -66,7 +68,7 @@ typedef struct ax_op
     ax_prog *prog;
     ax_limit *limit;             /* LIMIT */
     ax_keyset *set;              /* DELETES */
-    const _Atomic uint64_t *count; /* ADD_COUNT: rows counted from metadata */
+    const struct ax_meta *meta;  /* ADD_META */
 } ax_op;
 
 /* A lane's state of one operator. */
@@ -105,6 +107,10 @@ struct ax_sink
     ax_sink *all_next;
 };
 
+/* Aggregates of splits that metadata answered for: meta.c. */
+typedef struct ax_meta_call { uint8_t agg; uint32_t col; ax_value sum; } ax_meta_call;
+typedef struct ax_meta { uint32_t n; ax_meta_call *call; } ax_meta; /* sums: by the scan's lock */
+
 /* ---- the scan source ------------------------------------------------------------------------- */
 
 typedef struct ax_work { uint32_t file, split; ax_rowrange range; } ax_work; /* end 0: all rows */
@@ -125,12 +131,11 @@ typedef struct ax_scan
     ax_fn live_op;
     uint32_t live_col;           /* position */
     bool live_nulls;
-    pthread_mutex_t live_lock;
+    pthread_mutex_t live_lock;   /* guards tightening and sums of meta */
     ax_work *work;               /* [nwork] in file order */
     uint32_t nwork;
     _Atomic uint32_t cursor;     /* next work item; one addition per morsel */
-    bool count_meta;             /* only rows are counted: see ADD_COUNT */
-    _Atomic uint64_t meta_rows;
+    ax_meta *meta;               /* answers from metadata, or NULL */
     _Atomic uint32_t read_splits;
 } ax_scan;
 
@@ -261,7 +266,7 @@ struct ax_exec
     ax_sink *sinks;
     uint32_t nstages;
     ax_scan *first_scan;
-    bool count_only;             /* the root aggregate may be answered from metadata */
+    bool meta_only;              /* the one scan may be answered from metadata */
 
     pthread_mutex_t lock;        /* guards everything below */
     ax_error error;
@@ -317,6 +322,14 @@ void ax_scan_abandon(ax_lane *l); /* ends the operation under way */
 void ax_scan_flush_stats(ax_lane *l);
 void ax_scan_tighten(void *scan, const ax_value *bound);
 
+/* meta.c */
+bool ax_meta_fits(const ax_exec *x, const ax_node *n);
+ax_status ax_meta_create(ax_exec *x, const ax_node *n, const ax_scan *s, ax_meta **out) AX_MUST_USE;
+bool ax_meta_answers(ax_scan *s, const ax_work *w);
+ax_status ax_meta_add(ax_task *t, ax_arena *a, const ax_meta *m, ax_batch *b, ax_vec *out)
+    AX_MUST_USE;
+ax_status ax_meta_order(ax_exec *x, ax_scan *s) AX_MUST_USE;
+
 /* op_chain.c */
 ax_status ax_op_init(ax_lane *l, uint32_t i) AX_MUST_USE;
 ax_status ax_op_run(ax_lane *l, uint32_t i, ax_batch **b, ax_go *go) AX_MUST_USE;
@@ -324,6 +337,8 @@ ax_status ax_op_flush(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;
 bool ax_limit_enough(const ax_limit *l);
 
 /* op_merge.c */
+ax_status ax_vec_of_values(ax_task *t, ax_arena *a, ax_type type, const ax_value *val, uint32_t n,
+                           ax_vec *out) AX_MUST_USE;
 ax_status ax_final_init(ax_lane *l, uint32_t i) AX_MUST_USE;
 ax_status ax_final_run(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;
 ax_status ax_final_flush(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;

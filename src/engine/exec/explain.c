@@ -88,7 +88,7 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
     out->bytes_cached = LOAD(io.bytes_cached);
     if (x->plan == NULL)
         out->open_ns = out->elapsed_ns;
-    out->from_metadata = x->count_only && x->state == AX_ES_DRAINED &&
+    out->from_metadata = x->meta_only && x->state == AX_ES_DRAINED &&
                          atomic_load_explicit(&x->first_scan->read_splits,
                                               memory_order_relaxed) == 0;
 }
@@ -162,7 +162,7 @@ static void source_text(const ax_stage *st, char *text, size_t n)
 static const char *op_name(const ax_op *op)
 {
     static const char *const names[] = {"Filter", "Project", "Limit", "Merge Final",
-                                        "Apply Deletes", "Add Metadata Count"};
+                                        "Apply Deletes", "Add From Metadata"};
 
     return names[op->kind];
 }

@@ -1,4 +1,4 @@
-/* The streaming operators: filter, project, limit, and the sum of counts from metadata.
+/* The streaming operators: filter, project, limit, and what metadata adds.
  *
  * Each takes a batch and leaves it narrower, or puts another in its place; no rows left is
  * `*b = NULL`.  An operator that needs an answer of the host asks for it and says PARK: it is run
@@ -63,7 +63,7 @@ ax_status ax_op_init(ax_lane *l, uint32_t i)
         AX_NEW(t, s->vec,
                (ax_vec *) ax_arena_alloc0(l->state_arena, (op->ncols + 1) * sizeof *s->vec));
         return ax_eval_create(t, l->state_arena, op->prog, &s->eval);
-    case AX_OP_ADD_COUNT:
+    case AX_OP_ADD_META:
         AX_NEW(t, s->vec,
                (ax_vec *) ax_arena_alloc0(l->state_arena, (op->ncols + 1) * sizeof *s->vec));
         return AX_OK;
@@ -177,24 +177,6 @@ static void run_limit(const ax_op *op, ax_opstate *s, ax_batch **b)
     in->nsel = (uint32_t) (end - begin);
 }
 
-/* Every output column is a count(*): add the rows that metadata answered for. */
-static ax_status run_add_count(ax_lane *l, const ax_op *op, ax_opstate *s, ax_batch *b)
-{
-    uint64_t add = atomic_load_explicit(op->count, memory_order_relaxed);
-
-    for (uint32_t c = 0; c < b->ncols; c++)
-    {
-        int64_t *v;
-
-        AX_TRY(ax_vec_gather(&l->task, l->morsel, &b->col[c], NULL, b->nrows, false, &s->vec[c]));
-        v = (int64_t *) s->vec[c].u.data;
-        for (uint32_t i = 0; i < b->nrows; i++)
-            v[i] += (int64_t) add;
-    }
-    b->col = s->vec;
-    return AX_OK;
-}
-
 ax_status ax_op_run(ax_lane *l, uint32_t i, ax_batch **b, ax_go *go)
 {
     const ax_op *op = l->stage->op[i];
@@ -210,8 +192,8 @@ ax_status ax_op_run(ax_lane *l, uint32_t i, ax_batch **b, ax_go *go)
     case AX_OP_LIMIT:
         run_limit(op, s, b);
         return AX_OK;
-    case AX_OP_ADD_COUNT:
-        return run_add_count(l, op, s, *b);
+    case AX_OP_ADD_META:
+        return ax_meta_add(&l->task, l->morsel, op->meta, *b, s->vec);
     case AX_OP_DELETES:
         AX_TRY(ax_keyset_remove(&l->task, op->set, *b, s->sel));
         if ((*b)->nsel == 0)

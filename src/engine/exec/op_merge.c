@@ -129,8 +129,8 @@ static void put_value(ax_vec *v, uint32_t i, const ax_value *val)
 }
 
 /* n values as a FLAT or VIEW vector; string bytes are borrowed. */
-static ax_status vec_of_values(ax_task *t, ax_arena *a, ax_type type, const ax_value *val,
-                               uint32_t n, ax_vec *out)
+ax_status ax_vec_of_values(ax_task *t, ax_arena *a, ax_type type, const ax_value *val, uint32_t n,
+                           ax_vec *out)
 {
     bool str = type.phys == AX_P_STR;
     const uint8_t **ptr = NULL;
@@ -180,7 +180,7 @@ static ax_status emit_batch(ax_lane *l, uint32_t i, ax_arena *a, ax_batch **b)
     s->out.col = s->vec;
     s->out.arena = a;
     for (uint32_t c = 0; c < op->ncols; c++)
-        AX_TRY(vec_of_values(&l->task, a, op->type[c], f->emit[c], f->nemit, &s->vec[c]));
+        AX_TRY(ax_vec_of_values(&l->task, a, op->type[c], f->emit[c], f->nemit, &s->vec[c]));
     *b = &s->out;
     return AX_OK;
 }

@@ -229,26 +229,14 @@ static ax_status cut_rows(ax_lane *l, const ax_rowset *may, bool *any)
     return AX_OK;
 }
 
-/* Rows of the item when metadata answers for it. */
-static int64_t item_rows(const ax_lane *l)
-{
-    ax_split sp;
-
-    if (item_of(l)->range.end > 0)
-        return item_of(l)->range.end - item_of(l)->range.begin;
-    split_at(file_of(l), item_of(l)->split, &sp);
-    return sp.ndeletes > 0 ? -1 : sp.nrows;
-}
-
 static ax_status begin_read(ax_lane *l, ax_match match)
 {
     ax_scan *s = l->stage->scan;
     const ax_snapfile *f = file_of(l);
     bool filtered = s->filter != NULL && (l->stage->x->o.allow & AX_ALLOW_PREWHERE) != 0;
 
-    if (s->count_meta && match == AX_MATCH_ALL && item_rows(l) >= 0)
+    if (s->meta != NULL && match == AX_MATCH_ALL && ax_meta_answers(s, item_of(l)))
     {
-        atomic_fetch_add_explicit(&s->meta_rows, (uint64_t) item_rows(l), memory_order_relaxed);
         l->scan_state = AX_SCAN_CLAIM;
         return AX_OK;
     }
