@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = (size_t)(data[1] | data[2] << 8);
     uint8_t *dst = malloc(n + 1);
     if (dst != NULL && ax_cdc_create(&t, t.arena, &c) == AX_OK)
-        (void)!ax_cdc_decompress(&t, c, (ax_codec)(data[0] % AX_CDC_CNT), data + 3, size - 3, dst, n);
+        (void)!ax_cdc_decompress(&t, c, (ax_codec)(data[0] % AX_CDC_CNT), data + 3, size - 3, dst,
+                                 n);
     free(dst);
     ax_task_fini(&t);
     if (atomic_load(&budget.used_bytes) != 0)

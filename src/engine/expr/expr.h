@@ -184,6 +184,9 @@ uint32_t ax_filter_version(const ax_filter *f);
 /* Live bounds of a filter: a top-N threshold takes one, a join key two (from below and above). */
 #define AX_FILTER_SLOTS 16u
 
+/* Columns that have live bounds now, each once, into cols[AX_FILTER_SLOTS]; returns how many. */
+uint32_t ax_filter_live_columns(const ax_filter *f, uint32_t *cols);
+
 /* From now on only rows with col `op` bound matter (op: LT LE GT GE EQ; nulls_pass: rows where col
  * is null stay).  Used by top-N thresholds and join filters.  Only tightens: the caller
  * guarantees it.  One live bound per (filter, slot < AX_FILTER_SLOTS); bound is copied, and memory

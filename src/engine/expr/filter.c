@@ -97,6 +97,26 @@ uint32_t ax_filter_version(const ax_filter *f)
     return atomic_load_explicit(&f->version, memory_order_acquire);
 }
 
+uint32_t ax_filter_live_columns(const ax_filter *f, uint32_t *cols)
+{
+    uint32_t n = 0, k;
+
+    if (ax_filter_version(f) == 0)
+        return 0;
+    pthread_mutex_lock(f->lock);
+    for (uint32_t i = 0; i < AX_FILTER_SLOTS; i++)
+    {
+        if (atomic_load_explicit(&f->live[i].version, memory_order_relaxed) == 0)
+            continue;
+        for (k = 0; k < n && cols[k] != f->live[i].col; k++)
+            ;
+        if (k == n)
+            cols[n++] = f->live[i].col;
+    }
+    pthread_mutex_unlock(f->lock);
+    return n;
+}
+
 /* Store a bound; called under the lock. */
 static ax_status live_store(ax_task *t, ax_filter *f, ax_live *l, const ax_value *bound)
 {

@@ -40,7 +40,7 @@ static inline void e_zigzag(enc *e, int64_t v)
     e_varint(e, ((uint64_t) v << 1) ^ (uint64_t) (v >> 63));
 }
 
-/* ---- thrift: fields are written with long ids, which any reader must take --------------------- */
+/* ---- thrift: fields are written with long ids, which any reader must take -------------------- */
 
 static inline void e_field(enc *e, int id, uint8_t type)
 {
@@ -68,7 +68,7 @@ static inline void e_list(enc *e, int id, uint8_t elem, size_t n)
     e_varint(e, n);
 }
 
-/* ---- hybrid ------------------------------------------------------------------------------------- */
+/* ---- hybrid ---------------------------------------------------------------------------------- */
 
 static inline void e_run(enc *e, uint32_t n, uint32_t value, unsigned width)
 {
@@ -91,7 +91,7 @@ static inline void e_packed(enc *e, const uint32_t *v, uint32_t n, unsigned widt
             e->p[at + i / 8] |= (uint8_t) (1 << (i & 7));
 }
 
-/* ---- pages and files ------------------------------------------------------------------------------ */
+/* ---- pages and files ------------------------------------------------------------------------- */
 
 typedef struct test_page
 {

@@ -134,7 +134,7 @@ static void thrift_refuses(void **state)
     assert_true(c.bad);
 }
 
-/* ---- hybrid ------------------------------------------------------------------------------------ */
+/* ---- hybrid ---------------------------------------------------------------------------------- */
 
 static uint32_t random32(uint64_t *s)
 {
@@ -234,7 +234,7 @@ static void bitpacked_levels_turn(void **state)
     assert_int_equal(out[2], 6);
 }
 
-/* ---- delta ---------------------------------------------------------------------------------------- */
+/* ---- delta ----------------------------------------------------------------------------------- */
 
 /* n values as blocks of 128 with 4 miniblocks, deltas against a minimum of `min`. */
 static void e_delta(const uint64_t *v, uint32_t n, int64_t min, unsigned width)
@@ -324,7 +324,7 @@ static void delta_refuses(void **state)
     assert_false(ax_pq_delta_read(&d, out, 40));
 }
 
-/* ---- text ------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void utf8(void **state)
 {

@@ -239,7 +239,7 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *leaf, const ax_colspec *
  * is out of range (dst is undefined then); who wants to know which asks again value by value. */
 bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst);
 
-/* The same from byte strings base[off[i], off[i] + len[i]); lengths of FIXED are the type length. */
+/* The same from byte strings base[off[i], off[i] + len[i]); those of FIXED have the type length. */
 bool ax_pq_conv_bytes(const ax_pq_conv *c, const uint8_t *base, const uint32_t *off,
                       const uint32_t *len, uint32_t n, void *dst);
 
@@ -471,7 +471,7 @@ struct ax_pq_scan
     const ax_pq_group *group;
     ax_pq_col *col;           /* [ncolumns]; scan == NULL: constant or virtual */
     bool *done;               /* [ncolumns] decoded for this window */
-    bool *by_filter;          /* [ncolumns] read by a filter step */
+    bool *by_filter;          /* [ncolumns] read by a filter step or a live bound */
     ax_io_req *io;            /* [nio] requests under way, of columns io_col */
     uint32_t *io_col;
     uint32_t nio;

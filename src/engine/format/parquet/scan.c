@@ -2,8 +2,9 @@
  *
  *   START --> ask for the chunks the filter needs (or all of them) --> WAIT
  *   WAIT  --> bytes are there --> RUN
- *   RUN   --> per window of up to 2048 rows: filter step by step; no row left: next window;
- *             else the other columns (asking for their chunks the first time: WAIT), then BATCH
+ *   RUN   --> per window of up to 2048 rows: filter step by step, then its live bounds; no row
+ *             left: next window; else the other columns (asking for their chunks the first time:
+ *             WAIT), then BATCH
  *   RUN   --> no window left --> DONE
  *
  * Columns that are not read for a window are not touched: their readers catch up by count when a
@@ -66,11 +67,11 @@ static ax_status init_columns(ax_task *t, ax_pq_scan *s)
     return AX_OK;
 }
 
-/* Which columns do filter steps read? */
+/* Which columns do filter steps and live bounds read? */
 static void mark_filter(ax_pq_scan *s)
 {
+    uint32_t step, n, i, live[AX_FILTER_SLOTS];
     const ax_filter *f;
-    uint32_t step, n, i;
 
     if (s->req.filter == NULL)
         return;
@@ -83,6 +84,9 @@ static void mark_filter(ax_pq_scan *s)
         for (i = 0; i < n; i++)
             s->by_filter[cols[i]] = true;
     }
+    n = (s->req.allow & AX_ALLOW_LIVE) != 0 ? ax_filter_live_columns(f, live) : 0;
+    for (i = 0; i < n; i++)
+        s->by_filter[live[i]] = true;
 }
 
 static ax_status allocate(ax_task *t, ax_arena *a, ax_pq_scan *s)
@@ -202,12 +206,12 @@ static bool filter_first(const ax_pq_scan *s)
     uint64_t rest = 0, filter = 0;
     uint32_t i;
 
-    if (s->nsteps == 0 || (s->req.allow & AX_ALLOW_PREWHERE) == 0)
+    if (s->req.filter == NULL || (s->req.allow & AX_ALLOW_PREWHERE) == 0)
         return false;
     for (i = 0; i < s->req.ncolumns; i++)
         if (wants_bytes(s, i))
             *(s->by_filter[i] ? &filter : &rest) += s->col[i].len;
-    return rest > REST_BYTES;
+    return filter > 0 && rest > REST_BYTES;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -377,6 +381,20 @@ static ax_status filter(ax_task *t, ax_pq_scan *s, const ax_host_need **wait)
     return AX_OK;
 }
 
+/* Live bounds, on the columns whose bytes are there. */
+static ax_status live_bounds(ax_task *t, ax_pq_scan *s)
+{
+    uint32_t cols[AX_FILTER_SLOTS], n, i;
+
+    if (s->req.filter == NULL || (s->req.allow & AX_ALLOW_LIVE) == 0 || s->batch.nsel == 0)
+        return AX_OK;
+    n = ax_filter_live_columns(ax_filter_lane_filter(s->req.filter), cols);
+    for (i = 0; i < n; i++)
+        if (!wants_bytes(s, cols[i]))
+            AX_TRY(decode(t, s, cols[i]));
+    return n > 0 && s->batch.nsel > 0 ? ax_filter_live(t, s->req.filter, &s->batch) : AX_OK;
+}
+
 /* All columns that are not there yet. */
 static ax_status decode_rest(ax_task *t, ax_pq_scan *s)
 {
@@ -386,8 +404,6 @@ static ax_status decode_rest(ax_task *t, ax_pq_scan *s)
     for (i = 0; i < s->req.ncolumns; i++)
         AX_TRY(decode(t, s, i));
     s->req.stats->decode_ns += now_ns() - t0;
-    if (s->req.filter != NULL && (s->req.allow & AX_ALLOW_LIVE) != 0 && s->batch.nsel > 0)
-        AX_TRY(ax_filter_live(t, s->req.filter, &s->batch));
     return AX_OK;
 }
 
@@ -411,6 +427,7 @@ static ax_status run(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
             ev->host = wait;
             return AX_OK;
         }
+        AX_TRY(live_bounds(t, s));
         if (s->batch.nsel > 0 && ask(s, true, ev))
             return AX_OK;
         if (s->batch.nsel > 0)

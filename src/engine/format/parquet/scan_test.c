@@ -144,7 +144,7 @@ static ax_status scan(const ax_colspec *col, uint32_t ncols, const ax_rowset *ro
     return st;
 }
 
-/* ---- a file with everything ---------------------------------------------------------------------- */
+/* ---- a file with everything ------------------------------------------------------------------ */
 
 /* Row i of the file: null when i % 3 == 2 (column i) or i % 5 == 4 (column s). */
 static void expect(uint32_t i, char *vi, char *vs)
@@ -358,7 +358,7 @@ static void every_cut_is_refused(void **state)
     }
 }
 
-/* ---- one column ------------------------------------------------------------------------------------- */
+/* ---- one column ------------------------------------------------------------------------------ */
 
 static void make_one(int type, int rep, int converted, int encoding, const enc *values,
                      const enc *levels, const enc *dict, int32_t ndict, int32_t n)
@@ -400,7 +400,7 @@ static void bad_row_poisons_what_follows(void **state)
     assert_string_equal(x.got[36][0], "36");
 }
 
-static void bad_dictionary_entry_harms_its_rows_only(void **state)
+static void bad_dictionary_entry_harms_its_rows(void **state)
 {
     uint32_t v[64], i;
 
@@ -541,6 +541,33 @@ static void decimals(void **state)
     assert_int_equal(x.n, 1);
 }
 
+static void live_bound_goes_before_the_rest(void **state)
+{
+    ax_value hi = {.type = ax_type_make(AX_T_INT8), .u.i = 10};
+    ax_filter *f;
+    ax_colspec col[2];
+    uint32_t i;
+
+    (void) state;
+    columns_of_all(col);
+    make_all(PQ_PAGE_DATA, ROWS);
+    assert_int_equal(open_bytes(&out), AX_OK);
+    assert_int_equal(ax_filter_create(&x.t, x.t.arena, NULL, 0, NULL, &f), AX_OK);
+    assert_int_equal(ax_filter_lane_create(&x.t, x.t.arena, f, &x.filter), AX_OK);
+    assert_int_equal(scan(col, 2, NULL), AX_OK);
+    assert_int_equal(x.n, ROWS);
+    assert_int_equal(ax_filter_tighten(&x.t, f, 0, 0, AX_FN_LT, &hi, false), AX_OK);
+    assert_int_equal(scan(col, 2, NULL), AX_OK);
+    assert_in_range(x.n, 10, 40);
+    for (i = 0; i < x.n; i++)
+        assert_string_equal(x.got[i][0], "0");
+    hi.u.i = -1; /* nothing is left: the other column stays closed */
+    assert_int_equal(ax_filter_tighten(&x.t, f, 0, 0, AX_FN_LT, &hi, false), AX_OK);
+    assert_int_equal(scan(col, 2, NULL), AX_OK);
+    assert_int_equal(x.n, 0);
+    assert_int_equal(x.stats.pages, 3);
+}
+
 static void filter_opens_few_pages(void **state)
 {
     ax_value lo = {.type = ax_type_make(AX_T_INT8), .u.i = 295};
@@ -573,12 +600,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_counts_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_cut_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_row_poisons_what_follows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bad_dictionary_entry_harms_its_rows_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_dictionary_entry_harms_its_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(null_where_none_may_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(runs_and_constants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(epochs_and_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(decimals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filter_opens_few_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(live_bound_goes_before_the_rest, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
