@@ -2,7 +2,7 @@
  *
  * Rows of the lanes' own tables come first: they are the frequent groups, and later rows merge into
  * them.  A row that finds no equal becomes the group where it stands. */
-#include "exec/ht_int.h"
+#include "exec/ht_image.h"
 
 #include <string.h>
 
@@ -22,66 +22,129 @@ typedef struct builder
     uint64_t hash[ABSORB_ROWS];
 } builder;
 
-static ax_status group_add(builder *b, uint8_t *row)
+static ax_status block_add(builder *b)
+{
+    ax_ht_groups *g = b->out;
+    ax_ht_block *k;
+
+    AX_NEW(b->t, k, ax_arena_alloc(b->mem, sizeof(*k)));
+    k->next = NULL;
+    k->n = 0;
+    if (g->last != NULL)
+        g->last->next = k;
+    else
+        g->first = k;
+    g->last = k;
+    return AX_OK;
+}
+
+static inline ax_status group_add(builder *b, uint8_t *row)
 {
     ax_ht_groups *g = b->out;
 
-    if (g->last == NULL || g->last->n == AX_HT_BLOCK)
-    {
-        ax_ht_block *k;
-
-        AX_NEW(b->t, k, ax_arena_alloc(b->mem, sizeof(*k)));
-        k->next = NULL;
-        k->n = 0;
-        if (g->last != NULL)
-            g->last->next = k;
-        else
-            g->first = k;
-        g->last = k;
-    }
+    if (__builtin_expect(g->last == NULL || g->last->n == AX_HT_BLOCK, 0))
+        AX_TRY(block_add(b));
     g->last->row[g->last->n++] = row;
     g->n++;
     return AX_OK;
 }
 
-static ax_status absorb(builder *b)
+/* Find or insert the waiting rows; those that are found are listed for merging. */
+AX_HT_INLINE ax_status upsert(builder *b, uint8_t **dst, uint8_t **src, uint32_t *nmerge,
+                              ax_ht_shape shape)
 {
     const ax_ht_layout *lay = &b->ht->lay;
     ax_ht_dir *d = &b->out->dir;
+    uint32_t m = 0;
+
+    for (uint32_t i = 0; i < b->n; i++)
+    {
+        uint8_t *row = b->row[i], *found = NULL;
+        const uint64_t *img = ax_ht_img(lay, row);
+        uint64_t h = b->hash[i], s = ax_ht_slot_of(d, h);
+
+        for (; d->slot[s] != 0; s = (s + 1) & d->mask)
+        {
+            uint64_t x = d->slot[s] ^ h << 48;
+            uint8_t *r = (uint8_t *) (uintptr_t) x;
+
+            if (x >> 48 == 0 && ax_ht_shape_eq(lay, shape, ax_ht_img(lay, r), img))
+            {
+                found = r;
+                break;
+            }
+        }
+        if (found != NULL)
+        {
+            dst[m] = found;
+            src[m++] = row;
+            continue;
+        }
+        d->slot[s] = h << 48 | (uint64_t) (uintptr_t) row;
+        d->n++;
+        AX_TRY(group_add(b, row));
+    }
+    *nmerge = m;
+    return AX_OK;
+}
+
+#define UPSERT(name, shape)                                                                        \
+    static ax_status upsert_##name(builder *b, uint8_t **dst, uint8_t **src, uint32_t *m)          \
+    {                                                                                              \
+        return upsert(b, dst, src, m, shape);                                                      \
+    }
+AX_HT_EACH_SHAPE(UPSERT)
+
+static ax_status upsert_rows(builder *b, uint8_t **dst, uint8_t **src, uint32_t *m)
+{
+    switch (b->ht->lay.shape)
+    {
+        case AX_HT_W1: return upsert_w1(b, dst, src, m);
+        case AX_HT_W2: return upsert_w2(b, dst, src, m);
+        case AX_HT_W3: return upsert_w3(b, dst, src, m);
+        case AX_HT_W4: return upsert_w4(b, dst, src, m);
+        case AX_HT_S: return upsert_s(b, dst, src, m);
+        case AX_HT_WS: return upsert_ws(b, dst, src, m);
+        default: return upsert_any(b, dst, src, m);
+    }
+}
+
+static ax_status absorb(builder *b)
+{
     uint8_t *dst[ABSORB_ROWS], *src[ABSORB_ROWS];
     uint32_t nmerge = 0;
 
     if (ax_task_stopped(b->t))
         return ax_fail(b->t, AX_ESTOPPED, "query stopped");
-    while (!b->distinct && d->n + b->n > d->limit)
-        AX_TRY(ax_ht_dir_grow(b->t, b->mem, lay, d));
-    for (uint32_t i = 0; i < b->n; i++)
+    if (b->distinct)
+        for (uint32_t i = 0; i < b->n; i++)
+            AX_TRY(group_add(b, b->row[i]));
+    else
     {
-        uint8_t *found = b->distinct
-            ? NULL : ax_ht_dir_find(lay, d, b->hash[i], ax_ht_img(lay, b->row[i]));
-
-        if (found != NULL)
-        {
-            dst[nmerge] = found;
-            src[nmerge++] = b->row[i];
-            continue;
-        }
-        if (!b->distinct)
-            ax_ht_dir_put(d, b->hash[i], b->row[i]);
-        AX_TRY(group_add(b, b->row[i]));
+        while (b->out->dir.n + b->n > b->out->dir.limit)
+            AX_TRY(ax_ht_dir_grow(b->t, b->mem, &b->ht->lay, &b->out->dir));
+        AX_TRY(upsert_rows(b, dst, src, &nmerge));
     }
     b->n = 0;
-    return b->merge != NULL ? b->merge(b->t, b->arg, dst, src, nmerge) : AX_OK;
+    return b->merge != NULL && nmerge > 0 ? b->merge(b->t, b->arg, dst, src, nmerge) : AX_OK;
+}
+
+AX_HT_INLINE uint64_t row_hash(const ax_ht_layout *lay, uint8_t *row)
+{
+    if (lay->stored_hash)
+        return *(uint64_t *) (void *) row;
+    return lay->shape == AX_HT_W1 ? ax_hash_u64(ax_ht_img(lay, row)[0])
+                                  : ax_ht_image_hash(lay, ax_ht_img(lay, row));
 }
 
 static inline ax_status take(builder *b, uint8_t *row)
 {
-    const ax_ht_layout *lay = &b->ht->lay;
-
     if (!b->distinct)
     {
-        b->hash[b->n] = ax_ht_row_hash(lay, row);
-        __builtin_prefetch(&b->out->dir.slot[ax_ht_slot_of(&b->out->dir, b->hash[b->n])]);
+        uint64_t h = row_hash(&b->ht->lay, row);
+
+        b->hash[b->n] = h;
+        __builtin_prefetch(&b->out->dir.slot[ax_ht_slot_of(&b->out->dir, h)]);
     }
     b->row[b->n++] = row;
     return b->n == ABSORB_ROWS ? absorb(b) : AX_OK;
@@ -90,13 +153,19 @@ static inline ax_status take(builder *b, uint8_t *row)
 static ax_status take_all(builder *b, const ax_ht_rows *rows)
 {
     const ax_ht_layout *lay = &b->ht->lay;
+    uint32_t row_bytes = lay->row_bytes;
+    bool fixed = lay->borrow_str || lay->str_w == lay->kw;
 
     for (ax_ht_chunk *c = rows->first; c != NULL; c = c->next)
     {
         uint8_t *row = (uint8_t *) (c + 1), *end = row + c->used_bytes;
 
-        for (; row < end; row += lay->row_bytes + ax_ht_str_bytes(lay, ax_ht_img(lay, row)))
-            AX_TRY(take(b, row));
+        if (fixed)
+            for (; row < end; row += row_bytes)
+                AX_TRY(take(b, row));
+        else
+            for (; row < end; row += row_bytes + ax_ht_str_bytes(lay, ax_ht_img(lay, row)))
+                AX_TRY(take(b, row));
     }
     return AX_OK;
 }

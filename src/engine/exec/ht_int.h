@@ -226,6 +226,13 @@ void ax_ht_fini(ax_ht *ht);
 ax_status ax_ht_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
                         const uint16_t *sel, uint32_t n, uint8_t **row) AX_MUST_USE;
 
+/* The same by hash only, and, in ht_dense.c, by direct addressing; *done tells if that could. */
+ax_status ax_ht_hash_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
+                             const uint16_t *sel, uint32_t n, uint8_t **row) AX_MUST_USE;
+ax_status ax_ht_dense_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
+                              const uint16_t *sel, uint32_t n, uint8_t **row, bool *done)
+    AX_MUST_USE;
+
 /* The same for images and hashes that stand in l->img and l->hash. */
 ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
                                const uint8_t *null, uint8_t **row) AX_MUST_USE;

@@ -4,15 +4,12 @@
  * Values that SQL calls equal but that print differently (numeric 1.0 and 1.00, -0, intervals)
  * get one image; what tells them apart is kept in bits that the mask hides from comparisons, so
  * that the group shows the value of its first row. */
-#include "exec/ht_int.h"
+#include "exec/ht_image.h"
 
 #include "base/bytes.h"
 
 #include <string.h>
 
-#define STR_NULL 0x80000000u
-#define STR_LENT 0x40000000u
-#define STR_FLAGS ((uint64_t) (STR_NULL | STR_LENT))
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
@@ -94,14 +91,14 @@ static void place_strings(ax_ht_layout *lay, uint32_t nstr)
         {
             lay->key[k].off = (uint16_t) (w * 8);
             lay->key[k].null_off = (uint16_t) (w * 8 + 3);
-            lay->key[k].null_bit = STR_NULL >> 24;
+            lay->key[k].null_bit = AX_HT_STR_NULL >> 24;
             w += 2;
         }
     for (uint32_t k = 0; k < lay->nkeys && lent < nstr; k++)
         if (lay->key[k].type.phys != AX_P_STR && lay->key[k].null_bit == 0)
         {
             lay->key[k].null_off = (uint16_t) ((lay->str_w + 2 * lent) * 8 + 3);
-            lay->key[k].null_bit = STR_LENT >> 24;
+            lay->key[k].null_bit = AX_HT_STR_LENT >> 24;
             lent++;
         }
 }
@@ -401,16 +398,6 @@ static ax_status null_rows(ax_task *t, ax_arena *scratch, const source *s, const
 
 /* ---- hashes ---------------------------------------------------------------------------------- */
 
-static inline uint64_t hash_str(const uint64_t *w)
-{
-    uint64_t len = w[0] & AX_HT_LEN_MASK;
-
-    if (len <= AX_HT_INLINE_MAX)
-        return ax_hash_mix(w[0] ^ AX_HASH_K0, w[1] ^ AX_HASH_K1);
-    return ax_hash_bytes((const void *) (uintptr_t) w[1], len, AX_HASH_K2)
-         ^ (w[0] & STR_FLAGS) << 20;
-}
-
 uint64_t ax_ht_image_hash(const ax_ht_layout *lay, const uint64_t *img)
 {
     uint64_t h;
@@ -418,7 +405,7 @@ uint64_t ax_ht_image_hash(const ax_ht_layout *lay, const uint64_t *img)
 
     if (lay->str_w == 0)
     {
-        h = lay->kw > 0 ? hash_str(img) : 0;
+        h = lay->kw > 0 ? ax_ht_str_hash(img) : 0;
         w = 2;
     }
     else
@@ -428,34 +415,30 @@ uint64_t ax_ht_image_hash(const ax_ht_layout *lay, const uint64_t *img)
             h = ax_hash_combine(h, img[w] & lay->mask[w]);
     }
     for (; w < lay->kw; w += 2)
-        h = ax_hash_combine(h, hash_str(img + w));
+        h = ax_hash_combine(h, ax_ht_str_hash(img + w));
     return h;
 }
+
+#define HASH_IMAGES(name, shape)                                                                   \
+    static void hash_##name(const ax_ht_layout *lay, const uint64_t *img, uint32_t n,              \
+                            uint64_t *hash)                                                        \
+    {                                                                                              \
+        for (uint32_t i = 0; i < n; i++, img += ax_ht_shape_words(lay, shape))                     \
+            hash[i] = ax_ht_shape_hash(lay, shape, img);                                           \
+    }
+AX_HT_EACH_SHAPE(HASH_IMAGES)
 
 static void hash_images(const ax_ht_layout *lay, const uint64_t *img, uint32_t n, uint64_t *hash)
 {
     switch (lay->shape)
     {
-        case AX_HT_W1:
-            for (uint32_t i = 0; i < n; i++)
-                hash[i] = ax_hash_u64(img[i]);
-            break;
-        case AX_HT_W2:
-            for (uint32_t i = 0; i < n; i++)
-                hash[i] = ax_hash_combine(ax_hash_u64(img[2 * i]), img[2 * i + 1]);
-            break;
-        case AX_HT_S:
-            for (uint32_t i = 0; i < n; i++)
-                hash[i] = hash_str(img + 2 * i);
-            break;
-        case AX_HT_WS:
-            for (uint32_t i = 0; i < n; i++)
-                hash[i] = ax_hash_combine(ax_hash_u64(img[3 * i]), hash_str(img + 3 * i + 1));
-            break;
-        default:
-            for (uint32_t i = 0; i < n; i++)
-                hash[i] = ax_ht_image_hash(lay, img + (size_t) i * lay->kw);
-            break;
+        case AX_HT_W1: hash_w1(lay, img, n, hash); break;
+        case AX_HT_W2: hash_w2(lay, img, n, hash); break;
+        case AX_HT_W3: hash_w3(lay, img, n, hash); break;
+        case AX_HT_W4: hash_w4(lay, img, n, hash); break;
+        case AX_HT_S: hash_s(lay, img, n, hash); break;
+        case AX_HT_WS: hash_ws(lay, img, n, hash); break;
+        default: hash_any(lay, img, n, hash); break;
     }
 }
 
@@ -517,6 +500,8 @@ static ax_status key_nulls(ax_task *t, ax_arena *a, const ax_ht_layout *lay, con
 {
     uint8_t any = 0;
 
+    if (!key->null_bit && null_row == NULL)
+        return AX_OK;
     AX_NEW(t, out->null, ax_arena_values(a, n));
     for (uint32_t i = 0; i < n; i++)
     {

@@ -3,12 +3,15 @@
  * Hashes of the whole batch come first, so that the directory can be prefetched when it has
  * outgrown the cache.  A row whose key equals its predecessor's takes that one's group without a
  * look-up; data sorted or clustered by the key makes runs. */
-#include "exec/ht_int.h"
+#include "exec/ht_image.h"
 
 #include <string.h>
 
+/* Groups of a lane's own table: what fits a second-level cache; with few lanes more, since then a
+ * look-up that misses that cache is cheaper than a row staged and drained. */
 #define FREEZE_ROWS 16384u
 #define FREEZE_BYTES ((uint64_t) 1 << 20)
+#define FEW_LANES 8u
 #define PREFETCH_ROWS 16u
 #define CACHE_BYTES ((uint64_t) 512 << 10) /* half of a second-level cache */
 #define BYPASS_ROWS ((uint64_t) 256 << 10)
@@ -53,6 +56,8 @@ ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double
     ht->freeze_rows = FREEZE_BYTES / (ht->lay.row_bytes + 16);
     if (ht->freeze_rows > FREEZE_ROWS)
         ht->freeze_rows = FREEZE_ROWS;
+    if (nlanes <= FEW_LANES)
+        ht->freeze_rows *= 4;
     /* A larger choice of groups would be frozen before it is complete. */
     ht->group_limit = group_limit <= CHOSEN_MAX ? group_limit : 0;
     atomic_init(&ht->full, false);
@@ -121,12 +126,12 @@ static void sample_staged(ax_ht_lane *l, uint64_t hash)
 
 static void maybe_thaw(ax_ht_lane *l)
 {
-    if (l->sample_n < AX_HT_SAMPLE / 2 && l->sample_rows > THAW_REPEATS * l->sample_n)
-    {
-        l->frozen = false;
-        l->freeze_rows *= 4;
-    }
     l->staged_mark = l->staged;
+    if (l->sample_n >= AX_HT_SAMPLE / 2 || l->sample_rows <= THAW_REPEATS * l->sample_n)
+        return;
+    l->frozen = false;
+    l->bypass = false;
+    l->freeze_rows *= 4;
     l->sample_n = l->sample_rows = 0;
     memset(l->sample, 0, sizeof(*l->sample) * AX_HT_SAMPLE);
 }
@@ -227,36 +232,6 @@ static ax_status null_row(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint8_t **row)
 
 /* ---- look-up --------------------------------------------------------------------------------- */
 
-static inline bool str_eq(const uint64_t *a, const uint64_t *b)
-{
-    uint64_t len = a[0] & AX_HT_LEN_MASK;
-
-    if (a[0] != b[0])
-        return false;
-    return a[1] == b[1]
-        || (len > AX_HT_INLINE_MAX
-            && memcmp((const uint8_t *) (uintptr_t) a[1] + 4,
-                      (const uint8_t *) (uintptr_t) b[1] + 4, len - 4) == 0);
-}
-
-/* shape is a constant in each caller. */
-static inline __attribute__((always_inline)) bool image_eq(const ax_ht_layout *lay,
-                                                           ax_ht_shape shape, const uint64_t *a,
-                                                           const uint64_t *b)
-{
-    switch (shape)
-    {
-        case AX_HT_W1: return a[0] == b[0];
-        case AX_HT_W2: return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
-        case AX_HT_W3: return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2])) == 0;
-        case AX_HT_W4:
-            return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
-        case AX_HT_S: return str_eq(a, b);
-        case AX_HT_WS: return a[0] == b[0] && str_eq(a + 1, b + 1);
-        default: return ax_ht_image_eq(lay, a, b);
-    }
-}
-
 static inline void prefetch_slot(const ax_ht_dir *d, uint64_t hash)
 {
     __builtin_prefetch(&d->slot[ax_ht_slot_of(d, hash)]);
@@ -269,18 +244,44 @@ static inline void prefetch_row(const ax_ht_dir *d, uint64_t hash)
                                                    & AX_HT_PTR_MASK));
 }
 
-static inline __attribute__((always_inline)) ax_status
-probe(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n, const uint8_t *null, uint8_t **row,
-      ax_ht_shape shape, uint32_t kw, bool far)
+AX_HT_INLINE uint8_t *look_up(const ax_ht *ht, const ax_ht_dir *d, uint64_t h,
+                              const uint64_t *img, ax_ht_shape shape)
 {
-    const ax_ht_layout *lay = &ht->lay;
+    for (uint64_t s = ax_ht_slot_of(d, h); d->slot[s] != 0; s = (s + 1) & d->mask)
+    {
+        uint64_t x = d->slot[s] ^ h << 48;
+        uint8_t *row = (uint8_t *) (uintptr_t) x;
+
+        if (x >> 48 == 0 && ax_ht_shape_eq(&ht->lay, shape, ax_ht_img(&ht->lay, row), img))
+            return row;
+    }
+    return NULL;
+}
+
+/* Stage without a call, if there is room and nothing special about the row. */
+AX_HT_INLINE uint8_t *stage_fast(const ax_ht *ht, ax_ht_lane *l, uint64_t h, const uint64_t *img,
+                                 ax_ht_shape shape)
+{
+    uint8_t *row;
+
+    if (!l->frozen || (h >> 20 & 255) == 0 || (!ht->lay.borrow_str && ax_ht_shape_long(shape, img)))
+        return NULL;
+    row = ax_ht_row_fast(&ht->lay, shape, &l->part[h >> (64 - ht->pbits)], h, img);
+    l->staged += row != NULL;
+    l->missed += row != NULL;
+    return row;
+}
+
+AX_HT_INLINE ax_status probe(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n, const uint8_t *null,
+                             uint8_t **row, ax_ht_shape shape, bool far)
+{
+    const uint32_t kw = ax_ht_shape_words(&ht->lay, shape);
     const uint64_t *hash = l->hash, *img = l->img;
-    uint32_t img_off = lay->img_off;
+    uint8_t *found = NULL;
 
     for (uint32_t i = 0; i < n; i++, img += kw)
     {
-        uint64_t h = hash[i], s;
-        uint8_t *found = NULL;
+        uint64_t h = hash[i];
 
         if (far && i + PREFETCH_ROWS < n)
         {
@@ -293,25 +294,14 @@ probe(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n, const uint8_t *null, uin
             continue;
         }
         if (i > 0 && h == hash[i - 1] && (null == NULL || !null[i - 1])
-            && image_eq(lay, shape, img, img - kw))
+            && ax_ht_shape_eq(&ht->lay, shape, img, img - kw))
         {
-            row[i] = row[i - 1];
+            row[i] = found;
             continue;
         }
-        if (!l->bypass)
-            for (s = ax_ht_slot_of(&l->dir, h); l->dir.slot[s] != 0; s = (s + 1) & l->dir.mask)
-            {
-                uint64_t x = l->dir.slot[s] ^ h << 48;
-
-                if (x >> 48 == 0
-                    && image_eq(lay, shape,
-                                (const uint64_t *) (const void *) ((uint8_t *) (uintptr_t) x
-                                                                   + img_off), img))
-                {
-                    found = (uint8_t *) (uintptr_t) x;
-                    break;
-                }
-            }
+        found = l->bypass ? NULL : look_up(ht, &l->dir, h, img, shape);
+        if (found == NULL)
+            found = stage_fast(ht, l, h, img, shape);
         if (found == NULL)
             AX_TRY(missing(t, ht, l, h, img, &found));
         row[i] = found;
@@ -319,25 +309,20 @@ probe(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n, const uint8_t *null, uin
     return AX_OK;
 }
 
-#define PROBE(name, shape, kw)                                                                     \
+#define PROBE(name, shape)                                                                         \
     static ax_status probe_##name(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,                \
                                   const uint8_t *null, uint8_t **row, bool far)                    \
     {                                                                                              \
-        return far ? probe(t, ht, l, n, null, row, shape, kw, true)                                \
-                   : probe(t, ht, l, n, null, row, shape, kw, false);                              \
+        return far ? probe(t, ht, l, n, null, row, shape, true)                                    \
+                   : probe(t, ht, l, n, null, row, shape, false);                                  \
     }
-PROBE(w1, AX_HT_W1, 1)
-PROBE(w2, AX_HT_W2, 2)
-PROBE(w3, AX_HT_W3, 3)
-PROBE(w4, AX_HT_W4, 4)
-PROBE(s, AX_HT_S, 2)
-PROBE(ws, AX_HT_WS, 3)
-PROBE(any, AX_HT_ANY, ht->lay.kw)
+AX_HT_EACH_SHAPE(PROBE)
 
 ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
                                const uint8_t *null, uint8_t **row)
 {
-    bool far = (l->dir.mask + 1) * 8 + l->local.n * ht->lay.row_bytes > CACHE_BYTES;
+    bool far = !l->bypass
+            && (l->dir.mask + 1) * 8 + l->local.n * ht->lay.row_bytes > CACHE_BYTES;
 
     if (l->frozen)
     {
@@ -362,13 +347,22 @@ ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
     }
 }
 
-ax_status ax_ht_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
-                        const uint16_t *sel, uint32_t n, uint8_t **row)
+ax_status ax_ht_hash_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
+                             const uint16_t *sel, uint32_t n, uint8_t **row)
 {
     const uint8_t *null;
 
     AX_TRY(ax_ht_images(t, &ht->lay, l->scratch, col, sel, n, l->img, l->hash, &null));
     return ax_ht_resolve_images(t, ht, l, n, null, row);
+}
+
+ax_status ax_ht_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
+                        const uint16_t *sel, uint32_t n, uint8_t **row)
+{
+    bool done;
+
+    AX_TRY(ax_ht_dense_resolve(t, ht, l, col, sel, n, row, &done));
+    return done ? AX_OK : ax_ht_hash_resolve(t, ht, l, col, sel, n, row);
 }
 
 /* ---- end of input ---------------------------------------------------------------------------- */

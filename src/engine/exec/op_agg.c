@@ -241,6 +241,17 @@ static ax_status update_steps(ax_task *t, ax_agg *g, uint32_t lane, const ax_bat
     return AX_OK;
 }
 
+/* Clustered data: whole batches of one group take the loops for one row. */
+static bool all_same(uint8_t *const *row, uint32_t n)
+{
+    uintptr_t diff = 0;
+
+    for (uint32_t i = 0; i < n && diff == 0; i += 64)
+        for (uint32_t k = i; k < n && k < i + 64; k++)
+            diff |= (uintptr_t) row[k] ^ (uintptr_t) row[0];
+    return diff == 0;
+}
+
 static ax_status agg_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
 {
     ax_agg *g = (ax_agg *) b;
@@ -264,7 +275,7 @@ static ax_status agg_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
         col[k] = &in->col[k];
     AX_NEW(t, row, ax_arena_values(l->scratch, sizeof(*row) * in->nsel));
     AX_TRY(ax_ht_resolve(t, &g->ht, l, col, in->sel, in->nsel, row));
-    AX_TRY(update_steps(t, g, lane, in, row, NULL));
+    AX_TRY(update_steps(t, g, lane, in, row, all_same(row, in->nsel) ? row[0] : NULL));
     return ax_agg_sets_put(t, g, lane, in, row);
 }
 
