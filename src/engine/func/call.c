@@ -17,8 +17,10 @@ ax_kt ax_kt_of(uint8_t phys)
     }
 }
 
-static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c)
+static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c, const ax_type *args)
 {
+    if (c->fn >= AX_FN_DIV_TRUNC && c->fn <= AX_FN_SHR)
+        return c->arg.phys == AX_P_NUM ? ax_bind_numeric(t, c) : ax_bind_math(t, c);
     switch ((ax_fn) c->fn)
     {
         case AX_FN_EQ:
@@ -44,14 +46,16 @@ static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c)
         case AX_FN_NEG:
         case AX_FN_DIV:
         case AX_FN_MOD:
-            return ax_bind_arith(t, c);
+            return c->arg.phys == AX_P_NUM ? ax_bind_numeric(t, c) : ax_bind_arith(t, c);
+        case AX_FN_FLOAT_TO_NUMERIC:
+            return ax_bind_numeric(t, c);
         case AX_FN_TO_INT2:
         case AX_FN_TO_INT4:
         case AX_FN_TO_INT8:
         case AX_FN_TO_FLOAT4:
         case AX_FN_TO_FLOAT8:
         case AX_FN_TO_NUMERIC:
-            return ax_bind_cast(t, c);
+            return c->arg.phys == AX_P_NUM ? ax_bind_numeric(t, c) : ax_bind_cast(t, c);
         case AX_FN_LIKE:
         case AX_FN_NOT_LIKE:
         case AX_FN_LENGTH:
@@ -94,7 +98,7 @@ static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c)
         case AX_FN_REGEXP_SUBSTRING_C:
             return ax_bind_regex(t, a, c);
         default:
-            return ax_bind_time(t, c);
+            return ax_bind_time(t, c, args);
     }
 }
 
@@ -123,7 +127,7 @@ ax_status ax_call_bind(ax_task *t, ax_arena *a, ax_fn fn, const ax_type *args,
     for (uint32_t i = 1; (info->flags & AX_FNF_LITERAL) && i < nargs; i++)
         AX_CHECK(t, c->konst[i] != NULL, AX_EUNSUPPORTED, "%s: argument %u is not constant",
                  info->name, i + 1);
-    AX_TRY(bind_family(t, a, c));
+    AX_TRY(bind_family(t, a, c, args));
     if (ax_fn_can_raise(fn, args, c->konst))
         c->whole = false;
     *out = c;

@@ -46,7 +46,10 @@ ax_status ax_bind_bool(ax_task *t, ax_call *c);
 ax_status ax_bind_text(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_str(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_regex(ax_task *t, ax_arena *a, ax_call *c);
-ax_status ax_bind_time(ax_task *t, ax_call *c);
+ax_status ax_bind_time(ax_task *t, ax_call *c, const ax_type *args);
+ax_status ax_bind_math(ax_task *t, ax_call *c);
+ax_status ax_bind_numeric(ax_task *t, ax_call *c);
+bool ax_numeric_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst);
 
 /* May the rows be searched as one span of bytes? */
 bool ax_is_span(const ax_vec *v, const ax_call_io *io);

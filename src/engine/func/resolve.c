@@ -69,7 +69,8 @@ static const char *resolve_arith(const ax_type *args, uint32_t nargs, bool with_
 {
     ax_type_id common = nargs == 1 ? (ax_type_id) args[0].id : common_type(args[0].id, args[1].id);
 
-    if (!is_int((uint8_t) common) && !(with_float && is_float((uint8_t) common)))
+    if (!is_int((uint8_t) common) && common != AX_T_NUMERIC
+        && !(with_float && is_float((uint8_t) common)))
         return "no arithmetic on these types in the engine";
     widen(args, nargs, common, out);
     out->result = ax_type_make(common);
@@ -78,14 +79,17 @@ static const char *resolve_arith(const ax_type *args, uint32_t nargs, bool with_
 
 static const char *resolve_cast(ax_fn fn, uint8_t from, ax_fn_shape *out)
 {
-    bool number = is_int(from) || is_float(from);
+    bool number = is_int(from) || is_float(from) || from == AX_T_NUMERIC;
     bool ok;
 
     switch (fn)
     {
         case AX_FN_TO_NUMERIC: ok = is_int(from); break;
+        case AX_FN_FLOAT_TO_NUMERIC: ok = is_float(from); break;
         case AX_FN_TO_TIMESTAMP:
         case AX_FN_DATE_ORDER: ok = from == AX_T_DATE; break;
+        case AX_FN_TO_DATE:
+        case AX_FN_TO_TIME: ok = from == AX_T_TIMESTAMP; break;
         default: ok = number; break;
     }
     out->result = ax_type_make((ax_type_id) ax_fn_get(fn)->result);
@@ -108,9 +112,66 @@ static const char *resolve_text(ax_fn fn, const ax_type *args, uint32_t nargs, a
     return NULL;
 }
 
+static const char no_types[] = "no such combination of types in the engine";
+
+/* Functions of numbers that exist for some types only; nothing is widened. */
+static const char *resolve_math(ax_fn fn, const ax_type *args, uint32_t nargs)
+{
+    uint8_t a = args[0].id, b = nargs > 1 ? args[1].id : AX_T_NONE;
+    bool ok;
+
+    switch (fn)
+    {
+        case AX_FN_ABS: ok = is_int(a) || is_float(a) || a == AX_T_NUMERIC; break;
+        case AX_FN_SIGN:
+        case AX_FN_CEIL:
+        case AX_FN_FLOOR:
+        case AX_FN_ROUND:
+        case AX_FN_TRUNC: ok = a == AX_T_FLOAT8 || a == AX_T_NUMERIC; break;
+        case AX_FN_BIT_NOT: ok = is_int(a); break;
+        case AX_FN_BIT_AND:
+        case AX_FN_BIT_OR:
+        case AX_FN_BIT_XOR: ok = is_int(a) && a == b; break;
+        case AX_FN_SHL:
+        case AX_FN_SHR: ok = is_int(a) && b == AX_T_INT4; break;
+        case AX_FN_DIV_TRUNC: ok = a == AX_T_NUMERIC && b == AX_T_NUMERIC; break;
+        case AX_FN_ROUND_TO:
+        case AX_FN_TRUNC_TO:
+        case AX_FN_NUM_COERCE: ok = a == AX_T_NUMERIC && b == AX_T_INT4; break;
+        case AX_FN_POWER: ok = a == AX_T_FLOAT8 && b == AX_T_FLOAT8; break;
+        default: ok = a == AX_T_FLOAT8; break;
+    }
+    return ok ? NULL : no_types;
+}
+
+static const char *resolve_time(ax_fn fn, const ax_type *args, ax_fn_shape *out)
+{
+    bool stamp = args[0].id == AX_T_TIMESTAMP || args[0].id == AX_T_TIMESTAMPTZ, ok;
+
+    switch (fn)
+    {
+        case AX_FN_EXTRACT:
+            ok = args[0].id == AX_T_TEXT
+              && (args[1].id == AX_T_TIMESTAMP || args[1].id == AX_T_TIMESTAMPTZ
+                  || args[1].id == AX_T_DATE);
+            break;
+        case AX_FN_TS_DIFF: ok = stamp && args[0].id == args[1].id; break;
+        case AX_FN_ISFINITE: ok = stamp || args[0].id == AX_T_DATE; break;
+        case AX_FN_MAKE_DATE:
+            ok = args[0].id == AX_T_INT4 && args[1].id == AX_T_INT4 && args[2].id == AX_T_INT4;
+            break;
+        default: /* date_bin */
+            ok = args[0].id == AX_T_INTERVAL && args[1].id == args[2].id
+              && (args[1].id == AX_T_TIMESTAMP || args[1].id == AX_T_TIMESTAMPTZ);
+            out->result = args[1];
+            break;
+    }
+    return ok ? NULL : no_types;
+}
+
 static const char *exact_types(const ax_type *args, uint8_t a, uint8_t b)
 {
-    return args[0].id == a && args[1].id == b ? NULL : "no such combination of types in the engine";
+    return args[0].id == a && args[1].id == b ? NULL : no_types;
 }
 
 const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_shape *out)
@@ -123,6 +184,8 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
     for (uint32_t i = 0; i < nargs; i++)
         out->want[i] = args[i];
     out->result = info->result == AX_T_NONE ? args[0] : ax_type_make((ax_type_id) info->result);
+    if (fn >= AX_FN_DIV_TRUNC && fn <= AX_FN_SHR)
+        return resolve_math(fn, args, nargs);
     switch (fn)
     {
         case AX_FN_EQ:
@@ -152,14 +215,26 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_MOD:
             return resolve_arith(args, nargs, false, out);
         case AX_FN_EXTRACT:
+        case AX_FN_TS_DIFF:
+        case AX_FN_ISFINITE:
+        case AX_FN_MAKE_DATE:
+        case AX_FN_DATE_BIN:
+            return resolve_time(fn, args, out);
+        case AX_FN_DATE_PART:
         case AX_FN_DATE_TRUNC:
             return exact_types(args, AX_T_TEXT, AX_T_TIMESTAMP);
+        case AX_FN_TS_ADD:
+        case AX_FN_TS_SUB:
+            return exact_types(args, AX_T_TIMESTAMP, AX_T_INTERVAL);
+        case AX_FN_DATE_ADD_INTERVAL:
+        case AX_FN_DATE_SUB_INTERVAL:
+            return exact_types(args, AX_T_DATE, AX_T_INTERVAL);
         case AX_FN_SUBSTRING:
             return args[2].id == AX_T_INT4 ? exact_types(args, AX_T_TEXT, AX_T_INT4)
-                                           : "no such combination of types in the engine";
+                                           : no_types;
         case AX_FN_SPLIT_PART:
             return args[2].id == AX_T_INT4 ? exact_types(args, AX_T_TEXT, AX_T_TEXT)
-                                           : "no such combination of types in the engine";
+                                           : no_types;
         case AX_FN_SUBSTRING_FROM:
         case AX_FN_LEFT:
         case AX_FN_RIGHT:
@@ -175,6 +250,9 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_TO_FLOAT4:
         case AX_FN_TO_FLOAT8:
         case AX_FN_TO_NUMERIC:
+        case AX_FN_FLOAT_TO_NUMERIC:
+        case AX_FN_TO_DATE:
+        case AX_FN_TO_TIME:
         case AX_FN_TO_TIMESTAMP:
         case AX_FN_DATE_ORDER:
             return resolve_cast(fn, args[0].id, out);
@@ -191,12 +269,29 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
     }
 }
 
+/* An integer divisor that cannot fail: known, not 0 and not -1. */
+static bool safe_divisor(ax_type type, const ax_value *const *konst)
+{
+    const ax_value *v = konst != NULL ? konst[1] : NULL;
+
+    return is_int(type.id) && v != NULL && !v->null && v->u.i != 0 && v->u.i != -1;
+}
+
 bool ax_fn_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst)
 {
     if (!(ax_fn_get(fn)->flags & AX_FNF_RAISES))
         return false;
+    if (args[0].id == AX_T_NUMERIC)
+        return ax_numeric_can_raise(fn, args, konst);
     switch (fn)
     {
+        case AX_FN_DIV:
+        case AX_FN_MOD:
+            return !safe_divisor(args[0], konst);
+        case AX_FN_ABS:
+            return !is_float(args[0].id);
+        case AX_FN_TO_FLOAT8:
+            return false;
         case AX_FN_NEG:
             return !is_float(args[0].id);
         case AX_FN_TO_INT4:
