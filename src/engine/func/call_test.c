@@ -370,7 +370,7 @@ static void test_resolve(void **state)
     assert_non_null(ax_fn_resolve(AX_FN_LT, (ax_type[]){icu, str}, 2, &s));
     assert_non_null(ax_fn_resolve(AX_FN_EQ, (ax_type[]){ts, tz}, 2, &s));
     assert_non_null(ax_fn_resolve(AX_FN_EQ, (ax_type[]){num, f8}, 2, &s));
-    assert_non_null(ax_fn_resolve(AX_FN_ADD, (ax_type[]){num, num}, 2, &s));
+    assert_non_null(ax_fn_resolve(AX_FN_ADD, (ax_type[]){num, f8}, 2, &s));
     assert_non_null(ax_fn_resolve(AX_FN_MOD, (ax_type[]){f8, f8}, 2, &s));
     assert_non_null(ax_fn_resolve(AX_FN_EQ, (ax_type[]){t2}, 1, &s));
     assert_null(ax_fn_resolve(AX_FN_ADD, (ax_type[]){t2, t2}, 2, &s));
