@@ -38,12 +38,12 @@ SELECT kind, count(*) FROM events GROUP BY kind HAVING count(*) > 3000 AND sum(q
 	ORDER BY kind;
 EXPLAIN (COSTS OFF)
 	SELECT kind, count(*) FROM events GROUP BY kind
-	HAVING count(*) > 2900 AND max(kind) ~ 'i' AND count(*) < 8000;
+	HAVING count(*) > 2900 AND opaque(max(kind)) AND count(*) < 8000;
 SELECT kind, count(*) FROM events GROUP BY kind
-	HAVING count(*) > 2900 AND max(kind) ~ 'i' AND count(*) < 8000;
+	HAVING count(*) > 2900 AND opaque(max(kind)) AND count(*) < 8000;
 EXPLAIN (COSTS OFF) SELECT kind, count(*) FROM events GROUP BY kind
-	HAVING max(kind) ~ 'i' ORDER BY 2 LIMIT 1;
-EXPLAIN (COSTS OFF) SELECT kind FROM events GROUP BY kind HAVING kind ~ 'i';
+	HAVING opaque(max(kind)) ORDER BY 2 LIMIT 1;
+EXPLAIN (COSTS OFF) SELECT kind FROM events GROUP BY kind HAVING opaque(kind);
 
 -- FILTER, DISTINCT
 SELECT count(*) FILTER (WHERE paid), sum(quantity) FILTER (WHERE kind = 'buy') FROM events;
@@ -54,10 +54,9 @@ EXPLAIN (COSTS OFF) SELECT DISTINCT count(*) FROM events GROUP BY day;
 
 -- what PostgreSQL evaluates
 EXPLAIN (COSTS OFF) SELECT kind, paid, count(*) FROM events GROUP BY ROLLUP (kind, paid);
-EXPLAIN (COSTS OFF) SELECT string_agg(kind, ',') FROM events;
-EXPLAIN (COSTS OFF) SELECT stddev(quantity) FROM events;
+EXPLAIN (COSTS OFF) SELECT opaque_max(kind) FROM events;
 EXPLAIN (COSTS OFF) SELECT DISTINCT ON (kind) kind, id FROM events ORDER BY kind, id;
-EXPLAIN (COSTS OFF) SELECT kind, count(*) FROM events WHERE kind ~ 'b' GROUP BY kind;
+EXPLAIN (COSTS OFF) SELECT kind, count(*) FROM events WHERE opaque(kind) GROUP BY kind;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM events e JOIN customers c ON c.id = e.customer;
 EXPLAIN (COSTS OFF) SELECT kind, rank() OVER (ORDER BY count(*)) FROM events GROUP BY kind;
 EXPLAIN (COSTS OFF) SELECT count(e) FROM events e;

@@ -20,15 +20,13 @@ EXPLAIN (COSTS OFF) SELECT id FROM events WHERE ts > now() - interval '1 day';
 CREATE FUNCTION mine(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1 > 3; END';
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE mine(customer) AND quantity > 3;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE random() < 0.5;
-EXPLAIN (COSTS OFF) SELECT id FROM events WHERE customer = (random() * 3)::int;
-EXPLAIN (COSTS OFF) SELECT id FROM events WHERE kind ~ 'b.y';
+EXPLAIN (COSTS OFF) SELECT id FROM events WHERE opaque(kind);
 EXPLAIN (COSTS OFF) SELECT id FROM events e WHERE e IS NOT NULL;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE kind LIKE url;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE tableoid > 0;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE id IN (SELECT 1 WHERE false) OR quantity = 1;
-EXPLAIN (COSTS OFF) SELECT id FROM events WHERE customer::text = '5';
 -- a condition that can raise stays behind a local one of lower cost
-EXPLAIN (COSTS OFF) SELECT id FROM events WHERE kind ~ 'b' AND customer * 100000 > 5;
+EXPLAIN (COSTS OFF) SELECT id FROM events WHERE opaque(kind) AND customer * 100000 > 5;
 SET analytics_fdw.explain_not_pushed = off;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE mine(customer);
 RESET analytics_fdw.explain_not_pushed;

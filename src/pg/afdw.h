@@ -148,12 +148,14 @@ typedef struct AfdwOut AfdwOut; /* how the columns of one scan become Datums */
 
 extern AfdwOut *afdw_out_create(List *exprs, const uint32 *batchcol, const ax_type *types);
 extern void afdw_out_batch(AfdwOut *out, const ax_batch *batch);
-extern void afdw_out_row(AfdwOut *out, int row, Datum *values, bool *isnull, const AttrNumber *target);
+extern void afdw_out_row(AfdwOut *out, int row, Datum *values, bool *isnull,
+						 const AttrNumber *target);
 extern void afdw_out_end(AfdwOut *out);
 
 /* ---- shippable.c ------------------------------------------------------ */
 
-extern ax_fn afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg, const char **reason);
+extern ax_fn afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg,
+									 const char **reason);
 extern ax_agg_id afdw_shippable_aggregate(Oid aggfnoid, Oid inputcollid, const char **reason);
 extern bool afdw_shippable_order(Oid typid, Oid opfamily, Oid collation, const char **reason);
 extern bool afdw_shippable_equality(Oid typid, Oid collation, const char **reason);
@@ -207,7 +209,10 @@ extern List *afdw_desc_save(const AfdwDesc *desc);
 extern AfdwDesc *afdw_desc_load(List *list);
 extern Bitmapset *afdw_desc_attrs(const AfdwDesc *desc);
 
-/* Builds the plan; false: *reason says what the engine does not do.  Adds to desc->params unless frozen. */
+/*
+ * Builds the plan; false: *reason says what the engine does not do.  Adds to
+ * desc->params unless frozen.
+ */
 extern bool afdw_desc_build(AfdwDesc *desc, AfdwTable *table, bool frozen, AfdwBuilt *built,
 							const char **reason);
 

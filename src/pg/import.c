@@ -114,7 +114,9 @@ read_options(AfdwImport *im)
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 					 errmsg("invalid option \"%s\"", name),
-					 errhint("Valid options in this context are: path, format, import_not_null, case, unsupported, recursive, one_table, and options of foreign tables")));
+					 errhint("Valid options in this context are: path, format, "
+							 "import_not_null, case, unsupported, recursive, one_table, "
+							 "and options of foreign tables")));
 	}
 	if (im->opts.paths == NIL)
 	{
@@ -283,18 +285,19 @@ append_columns(AfdwImport *im, StringInfo sql, const char *prefix, const ax_sche
 		{
 			const char *why = f->refusal ? f->refusal : *name == '\0' ? "it has no name" :
 				"the type has no counterpart";
+			const char *source_type = f->source_type ? f->source_type : "unknown";
 
 			if (im->unsupported == UNSUPPORTED_ERROR)
 				ereport(ERROR,
 						(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
 						 errmsg("cannot import column \"%s\" of file \"%s\"", name, path),
-						 errdetail("Type %s: %s.", f->source_type ? f->source_type : "unknown", why)));
+						 errdetail("Type %s: %s.", source_type, why)));
 			if (im->unsupported == UNSUPPORTED_SKIP || *name == '\0')
 			{
 				ereport(WARNING,
 						(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
 						 errmsg("skipping column \"%s\" of file \"%s\"", name, path),
-						 errdetail("Type %s: %s.", f->source_type ? f->source_type : "unknown", why)));
+						 errdetail("Type %s: %s.", source_type, why)));
 				continue;
 			}
 			type = "text";

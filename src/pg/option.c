@@ -157,7 +157,8 @@ invalid_option(const char *name, int where)
 			(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 			 errmsg("invalid option \"%s\"", name),
 			 names.len == 0 ? errhint("There are no valid options in this context.") :
-			 closest ? errhint("Perhaps you meant the option \"%s\". Valid options in this context are: %s",
+			 closest ? errhint("Perhaps you meant the option \"%s\". "
+							   "Valid options in this context are: %s",
 							   closest, names.data) :
 			 errhint("Valid options in this context are: %s", names.data)));
 }
@@ -258,7 +259,9 @@ afdw_check_read_server_files(void)
 	if (!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("only superuser or a role with privileges of the pg_read_server_files role may specify the path option of an analytics_fdw foreign table")));
+				 errmsg("only superuser or a role with privileges of the "
+						"pg_read_server_files role may specify the path option of an "
+						"analytics_fdw foreign table")));
 }
 
 /* Is the value good?  Fills in the option where it belongs; opts and col may be NULL. */

@@ -411,6 +411,70 @@ cost_grouping(AfdwRel *fpinfo, AfdwRel *input, double groups, int width)
 	fpinfo->total = fpinfo->startup + groups * TRANSFER_COST;
 }
 
+/*
+ * Keys and aggregates of a grouping.  Constants do not distinguish groups,
+ * unless there is nothing else.  Returns why it cannot be done, or NULL.
+ */
+static const char *
+grouping_desc(PlannerInfo *root, AfdwDesc *desc, PathTarget *target, Node *having)
+{
+	Collect		c;
+	ListCell   *lc;
+	int			i = 0;
+
+	desc->grouped = true;
+	foreach(lc, target->exprs)
+	{
+		Expr	   *expr = lfirst(lc);
+		Index		sgref = get_pathtarget_sortgroupref(target, i++);
+
+		if (sgref && get_sortgroupref_clause_noerr(sgref, root->parse->groupClause) &&
+			!afdw_is_constant((Node *) expr))
+			desc->keys = list_append_unique(desc->keys, expr);
+	}
+	if (desc->keys == NIL && root->parse->groupClause != NIL)
+		return "all keys are constant";
+
+	memset(&c, 0, sizeof(c));
+	c.env = list_copy(desc->keys);
+	c.add_aggs = true;
+	foreach(lc, target->exprs)
+		if (collect_walker(lfirst(lc), &c) && c.failed)
+			return "the result needs columns that are not grouped";
+	if (collect_walker(having, &c) && c.failed)
+		return "HAVING needs columns that are not grouped";
+	for (i = list_length(desc->keys); i < list_length(c.env); i++)
+		desc->aggs = lappend(desc->aggs, list_nth(c.env, i));
+	desc->output = list_concat_copy(desc->keys, desc->aggs);
+	return NULL;
+}
+
+/* Adds the conditions of HAVING that the engine can evaluate; returns the others. */
+static List *
+push_having(AfdwDesc **desc, AfdwRel *input, List *having)
+{
+	List	   *local = NIL;
+	ListCell   *lc;
+
+	foreach(lc, having)
+	{
+		Node	   *clause = lfirst(lc);
+		AfdwDesc   *with = afdw_desc_copy(*desc);
+		AfdwBuilt	built;
+		const char *reason = "it follows a condition that PostgreSQL evaluates";
+
+		with->having = lappend(with->having, clause);
+		if (local == NIL && afdw_desc_build(with, input->table, false, &built, &reason))
+			*desc = with;
+		else
+		{
+			local = lappend(local, clause);
+			skip(input, clause, reason);
+		}
+	}
+	return local;
+}
+
 static void
 grouping_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel,
 			   GroupPathExtraData *extra)
@@ -419,11 +483,9 @@ grouping_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel,
 	AfdwDesc   *desc = afdw_desc_copy(input->desc);
 	PathTarget *target = output_rel->reltarget;
 	AfdwRel    *fpinfo;
-	List	   *local_having = NIL;
-	Collect		c;
-	ListCell   *lc;
-	double		groups;
-	int			i = 0;
+	List	   *local;
+	const char *reason;
+	double		groups = 1.0;
 
 	if (!afdw_enable_aggregate_pushdown)
 	{
@@ -437,70 +499,20 @@ grouping_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel,
 	}
 	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL)
 		return;
-
-	/* Keys; constants do not distinguish groups, unless there is nothing else. */
-	desc->grouped = true;
-	foreach(lc, target->exprs)
+	reason = grouping_desc(root, desc, target, extra->havingQual);
+	if (reason)
 	{
-		Expr	   *expr = lfirst(lc);
-		Index		sgref = get_pathtarget_sortgroupref(target, i++);
-
-		if (sgref && get_sortgroupref_clause_noerr(sgref, root->parse->groupClause) &&
-			!afdw_is_constant((Node *) expr))
-			desc->keys = list_append_unique(desc->keys, expr);
-	}
-	if (desc->keys == NIL && root->parse->groupClause != NIL)
-	{
-		skip_word(input, "aggregation", "all keys are constant");
+		skip_word(input, "aggregation", reason);
 		return;
 	}
-
-	memset(&c, 0, sizeof(c));
-	c.env = list_copy(desc->keys);
-	c.add_aggs = true;
-	foreach(lc, target->exprs)
-		if (collect_walker(lfirst(lc), &c) && c.failed)
-		{
-			skip_word(input, "aggregation", "the result needs columns that are not grouped");
-			return;
-		}
-	if (collect_walker((Node *) extra->havingQual, &c) && c.failed)
-	{
-		skip_word(input, "aggregation", "HAVING needs columns that are not grouped");
-		return;
-	}
-	for (i = list_length(desc->keys); i < list_length(c.env); i++)
-		desc->aggs = lappend(desc->aggs, list_nth(c.env, i));
-	desc->output = list_concat_copy(desc->keys, desc->aggs);
 	if (!accepted(desc, input, "aggregation"))
 		return;
-
-	/* HAVING: each condition that the engine can evaluate. */
-	foreach(lc, (List *) extra->havingQual)
-	{
-		Node	   *clause = lfirst(lc);
-		AfdwDesc   *with = afdw_desc_copy(desc);
-		AfdwBuilt	built;
-		const char *reason;
-
-		with->having = lappend(with->having, clause);
-		if (local_having == NIL && afdw_desc_build(with, input->table, false, &built, &reason))
-			desc = with;
-		else
-		{
-			if (local_having != NIL)
-				reason = "it follows a condition that PostgreSQL evaluates";
-			local_having = lappend(local_having, clause);
-			skip(input, clause, reason);
-		}
-	}
+	local = push_having(&desc, input, (List *) extra->havingQual);
 
 	fpinfo = stage_rel(input, desc);
-	fpinfo->local = local_having;
-	groups = desc->keys == NIL ? 1.0 :
-#if PG_VERSION_NUM >= 140000
-		estimate_num_groups(root, desc->keys, input->rows, NULL, NULL);
-#endif
+	fpinfo->local = local;
+	if (desc->keys != NIL)
+		groups = estimate_num_groups(root, desc->keys, input->rows, NULL, NULL);
 	fpinfo->groups = groups;
 	cost_grouping(fpinfo, input, groups, list_length(desc->keys) + list_length(desc->aggs));
 	if (extra->havingQual)

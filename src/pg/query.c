@@ -203,7 +203,8 @@ fill_opts(ax_query_opts *o, const AfdwOptions *opts)
 {
 	memset(o, 0, sizeof(*o));
 	o->max_threads = (uint32) afdw_max_threads;
-	if (opts->max_threads > 0 && (o->max_threads == 0 || (uint32) opts->max_threads < o->max_threads))
+	if (opts->max_threads > 0 &&
+		(o->max_threads == 0 || (uint32) opts->max_threads < o->max_threads))
 		o->max_threads = (uint32) opts->max_threads;
 	if (IsParallelWorker())
 		o->max_threads = 1;

@@ -102,7 +102,8 @@ evaluate_params(ForeignScanState *node, ax_params *params)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("a parameter has more digits than the engine can compare"),
-					 errhint("SET analytics_fdw.enabled = off evaluates the query in PostgreSQL.")));
+					 errhint("SET analytics_fdw.enabled = off evaluates the query "
+							 "in PostgreSQL.")));
 		MemoryContextSwitchTo(old);
 		if (i == scan->built.limit_param && !isnull && DatumGetInt64(datum) < 0)
 			ereport(ERROR,

@@ -130,7 +130,8 @@ libc_locale(Oid collation)
 	if (((Form_pg_database) GETSTRUCT(tuple))->datlocprovider == COLLPROVIDER_LIBC)
 	{
 		bool		isnull;
-		Datum		datum = SysCacheGetAttr(DATABASEOID, tuple, Anum_pg_database_datcollate, &isnull);
+		Datum		datum = SysCacheGetAttr(DATABASEOID, tuple, Anum_pg_database_datcollate,
+											&isnull);
 
 		if (!isnull)
 			name = TextDatumGetCString(datum);
@@ -302,7 +303,10 @@ not_constant_walker(Node *node, void *context)
 	}
 }
 
-/* Has the expression one value for the whole execution, which PostgreSQL can compute at its start? */
+/*
+ * Has the expression one value for the whole execution, which PostgreSQL can
+ * compute at its start?
+ */
 bool
 afdw_is_constant(Node *node)
 {

@@ -216,7 +216,8 @@ table_define(Oid relid)
 	if (table->opts.paths == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_DYNAMIC_PARAMETER_VALUE_NEEDED),
-				 errmsg("option \"path\" is missing for foreign table \"%s\"", get_rel_name(relid))));
+				 errmsg("option \"path\" is missing for foreign table \"%s\"",
+						get_rel_name(relid))));
 	paths = palloc(sizeof(char *) * list_length(table->opts.paths));
 	foreach(lc, table->opts.paths)
 		paths[npaths++] = lfirst(lc);

@@ -44,7 +44,7 @@ is_integral(ax_type_id id)
 	return id == AX_T_INT2 || id == AX_T_INT4 || id == AX_T_INT8 || id == AX_T_DATE;
 }
 
-/* Number of distinct values in pg_statistic's convention: 0 unknown, negative a share of the rows. */
+/* Distinct values in pg_statistic's convention: 0 unknown, negative a share of the rows. */
 static float4
 distinct_values(const ax_col_facts *facts, ax_type_id id, double rows)
 {

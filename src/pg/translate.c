@@ -179,8 +179,8 @@ call(AfdwTranslate *ctx, ax_fn fn, ax_expr **args, int nargs)
 {
 	ax_expr    *e = NULL;
 
-	return built(ctx, ax_expr_call(&ctx->plan->task, ctx->plan->arena, fn, args, (uint32) nargs, &e),
-				 &e);
+	return built(ctx, ax_expr_call(&ctx->plan->task, ctx->plan->arena, fn, args, (uint32) nargs,
+								   &e), &e);
 }
 
 static ax_expr *
@@ -526,6 +526,7 @@ from_env(AfdwTranslate *ctx, Expr *expr)
 }
 
 /* NULL with ctx->reason when the engine cannot evaluate it as PostgreSQL does. */
+/* long: one case per kind of node */
 ax_expr *
 afdw_translate(AfdwTranslate *ctx, Expr *expr)
 {
@@ -667,8 +668,8 @@ afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
 			return refuse(ctx, "an aggregate of several arguments") != NULL;
 		tle = linitial_node(TargetEntry, agg->args);
 		if (out->distinct &&
-			!afdw_shippable_equality(exprType((Node *) tle->expr), exprCollation((Node *) tle->expr),
-									 &ctx->reason))
+			!afdw_shippable_equality(exprType((Node *) tle->expr),
+									 exprCollation((Node *) tle->expr), &ctx->reason))
 			return false;
 		if (out->agg == AX_AGG_COUNT && !out->distinct && IsA(tle->expr, Var) && ctx->attcol)
 			out->arg = column(ctx, (Var *) tle->expr, false);
