@@ -28,7 +28,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { MAX_ITEMS = 256, MAX_CAPS = 32, MAX_RETRY = 3, MAX_LAST = 8, MAX_PARTS = 64 };
+enum { MAX_ITEMS = 256, MAX_CAPS = 32, NO_CAP = MAX_CAPS + 1, CAP_SLOTS = NO_CAP + 1, MAX_RETRY = 3, MAX_LAST = 8, MAX_PARTS = 64 };
 
 typedef enum op_kind
 {
@@ -48,7 +48,7 @@ typedef enum op_kind
 typedef struct seq_op
 {
     uint8_t kind;
-    uint8_t cap;              /* OPEN, CLOSE: which group */
+    uint8_t cap;              /* OPEN, CLOSE: which group; others: the one they are all of */
     uint8_t cap_lo, cap_hi;   /* OPT: groups inside, [lo, hi) */
     bool retry;               /* OPT: not forced, may have to be given up */
     bool until;               /* RUN, LAST: all bytes but `stop` */
@@ -296,7 +296,7 @@ static seq_op *op_add(compiler *c, op_kind kind)
 {
     seq_op *op = &c->q->op[c->q->nops++];
 
-    *op = (seq_op){.kind = (uint8_t) kind};
+    *op = (seq_op){.kind = (uint8_t) kind, .cap = NO_CAP};
     return op;
 }
 
@@ -418,6 +418,23 @@ static ax_status opt_op(compiler *c, uint32_t i, uint32_t *patch)
     return AX_OK;
 }
 
+/* A group that is one run of characters becomes one operation. */
+static void close_group(compiler *c, uint8_t cap)
+{
+    seq_op *op = &c->q->op[c->q->nops - 1]; /* there is one: that of the opening */
+    bool run = op->kind == OP_REST || op->kind == OP_RUN || op->kind == OP_COUNT
+            || op->kind == OP_LAST;
+
+    if (!run || op->cap != NO_CAP || op[-1].kind != OP_OPEN || op[-1].cap != cap)
+    {
+        op_add(c, OP_CLOSE)->cap = cap;
+        return;
+    }
+    op[-1] = *op;
+    op[-1].cap = cap;
+    c->q->nops--;
+}
+
 /* An option that is one literal becomes one operation. */
 static void opt_end(compiler *c, uint32_t opt)
 {
@@ -444,8 +461,10 @@ static ax_status make_ops(compiler *c)
         switch ((item_kind) c->it[i].kind)
         {
             case I_OPEN:
+                op_add(c, OP_OPEN)->cap = c->it[i].cap;
+                break;
             case I_CLOSE:
-                op_add(c, c->it[i].kind == I_OPEN ? OP_OPEN : OP_CLOSE)->cap = c->it[i].cap;
+                close_group(c, c->it[i].cap);
                 break;
             case I_OPT:
                 AX_TRY(opt_op(c, i, &patch[top++]));
@@ -653,10 +672,22 @@ static bool match(const ax_reseq *q, const uint8_t *s, uint32_t n, span *caps)
                 continue;
             }
             case OP_LIT: p = lit_here(op, p, end) ? p + op->lit_n : NULL; break;
-            case OP_REST: p = at_least(p, end, op->min); break;
-            case OP_RUN: p = at_least(p, run_end(op, p, end), op->min); break;
-            case OP_COUNT: p = count_end(op, op->min, op->max, p, end); break;
-            case OP_LAST: p = last_end(op, p, end); break;
+            case OP_REST:
+                caps[op->cap].from = p;
+                caps[op->cap].to = p = at_least(p, end, op->min);
+                break;
+            case OP_RUN:
+                caps[op->cap].from = p;
+                caps[op->cap].to = p = at_least(p, run_end(op, p, end), op->min);
+                break;
+            case OP_COUNT:
+                caps[op->cap].from = p;
+                caps[op->cap].to = p = count_end(op, op->min, op->max, p, end);
+                break;
+            case OP_LAST:
+                caps[op->cap].from = p;
+                caps[op->cap].to = p = last_end(op, p, end);
+                break;
             case OP_END:
                 if (p == end)
                     return true;
@@ -681,7 +712,7 @@ static inline uint32_t span_len(span c) { return c.to == NULL ? 0 : (uint32_t) (
 bool ax_reseq_replace(const ax_reseq *q, ax_arena *a, const uint8_t *s, uint32_t n,
                       const uint8_t **out, uint32_t *out_n)
 {
-    span caps[MAX_CAPS + 1];
+    span caps[CAP_SLOTS];
     uint64_t total = 0;
     uint8_t *to;
 
@@ -723,7 +754,7 @@ bool ax_reseq_replace(const ax_reseq *q, ax_arena *a, const uint8_t *s, uint32_t
 
 const uint8_t *ax_reseq_substring(const ax_reseq *q, const uint8_t *s, uint32_t n, uint32_t *out_n)
 {
-    span caps[MAX_CAPS + 1];
+    span caps[CAP_SLOTS];
     uint32_t which = q->ncap > 0;
 
     if (!match(q, s, n, caps) || caps[which].to == NULL)
