@@ -14,6 +14,7 @@
 
 struct ax_query
 {
+    ax_engine *e;
     ax_exec *x;
     ax_request request;
 };
@@ -111,12 +112,14 @@ static ax_exec_opts exec_opts(const ax_query_opts *o)
                           .strict_float_sum = o->strict_float_sum};
 }
 
-static ax_query *wrap(ax_query **out, ax_error *err)
+static ax_query *wrap(ax_engine *e, ax_query **out, ax_error *err)
 {
     ax_error_clear(err);
     *out = (ax_query *) ax_obj_alloc(sizeof **out);
     if (*out == NULL)
         err->code = AX_ENOMEM;
+    else
+        (*out)->e = e;
     return *out;
 }
 
@@ -135,7 +138,7 @@ ax_status ax_query_open(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_q
 {
     ax_exec_opts eo = exec_opts(o);
 
-    if (wrap(out, err) == NULL)
+    if (wrap(e, out, err) == NULL)
         return AX_ENOMEM;
     return wrapped(out, ax_exec_open(&e->env, s, &eo, &(*out)->x, err));
 }
@@ -145,7 +148,7 @@ ax_status ax_query_start(ax_engine *e, const ax_plan *p, const ax_query_opts *o,
 {
     ax_exec_opts eo = exec_opts(o);
 
-    if (wrap(out, err) == NULL)
+    if (wrap(e, out, err) == NULL)
         return AX_ENOMEM;
     return wrapped(out, ax_exec_start(&e->env, p, &eo, &(*out)->x, err));
 }
@@ -178,6 +181,8 @@ void ax_query_destroy(ax_query *q)
     if (q == NULL)
         return;
     ax_exec_destroy(q->x);
+    if (ax_slab_cached_bytes() > (size_t) q->e->slab_keep)
+        (void) ax_slab_trim((size_t) q->e->slab_keep);
     ax_obj_free(q);
 }
 

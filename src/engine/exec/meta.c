@@ -1,9 +1,10 @@
 /* Answers from metadata: splits that need not be read, and the order in which the others are.
  *
- * An aggregation without keys over a plain scan whose calls are count(*), count(column), min(column)
- * or max(column) is answered split by split: where the filter matches every row of a split and its
- * statistics are exact, the split adds to an account of the scan instead of being read.  The breaker
- * aggregates the rest, and an operator behind it (AX_OP_ADD_META) puts both together.
+ * An aggregation without keys over a plain scan whose calls are count(*), count(column),
+ * min(column) or max(column) is answered split by split: where the filter matches every row of a
+ * split and its statistics are exact, the split adds to an account of the scan instead of being
+ * read.  The breaker aggregates the rest, and an operator behind it (AX_OP_ADD_META) puts both
+ * together.
  *
  * For ORDER BY ... LIMIT the work list is sorted by the statistics of the first key, so that the
  * threshold is tight soon and later splits are pruned. */
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which aggregations ------------------------------------------------------------------------- */
+/* ---- which aggregations ---------------------------------------------------------------------- */
 
 static bool call_fits(const ax_agg_call *c)
 {
@@ -68,7 +69,7 @@ ax_status ax_meta_create(ax_exec *x, const ax_node *n, const ax_scan *s, ax_meta
     return AX_OK;
 }
 
-/* ---- one split ---------------------------------------------------------------------------------- */
+/* ---- one split ------------------------------------------------------------------------------- */
 
 /* What one split gives to one call; false: its metadata does not say. */
 static bool split_value(const ax_snapfile *f, uint32_t split, const ax_split *sp,
@@ -144,7 +145,7 @@ bool ax_meta_answers(ax_scan *s, const ax_work *w)
     return true;
 }
 
-/* ---- behind the breaker ------------------------------------------------------------------------- */
+/* ---- behind the breaker ---------------------------------------------------------------------- */
 
 ax_status ax_meta_add(ax_task *t, ax_arena *a, const ax_meta *m, ax_batch *b, ax_vec *out)
 {
@@ -162,7 +163,7 @@ ax_status ax_meta_add(ax_task *t, ax_arena *a, const ax_meta *m, ax_batch *b, ax
     return AX_OK;
 }
 
-/* ---- order of the work list ----------------------------------------------------------------------- */
+/* ---- order of the work list ------------------------------------------------------------------ */
 
 typedef struct ranked
 {
