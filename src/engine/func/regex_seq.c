@@ -28,7 +28,16 @@
 #include <emmintrin.h>
 #endif
 
-enum { MAX_ITEMS = 256, MAX_CAPS = 32, NO_CAP = MAX_CAPS + 1, CAP_SLOTS = NO_CAP + 1, MAX_RETRY = 3, MAX_LAST = 8, MAX_PARTS = 64 };
+enum
+{
+    MAX_ITEMS = 256,
+    MAX_CAPS = 32,
+    NO_CAP = MAX_CAPS + 1,  /* a slot that nobody reads */
+    CAP_SLOTS = NO_CAP + 1,
+    MAX_RETRY = 3,
+    MAX_LAST = 8,
+    MAX_PARTS = 64
+};
 
 typedef enum op_kind
 {
