@@ -260,8 +260,9 @@ static void run_bench(const bench *b, uint64_t rows)
     if (b->type == AX_T_INT8 && b->aggs[1] == 0)
         bare = bare_ns(&in, rows, b->groups);
     printf("%-40s in %5.1f  out %5.1f  sum %5.1f ns a row  %9llu groups  peak %5lld MB"
-           "  bare %5.1f\n", b->name, (t1 - t0) / (double) rows, (t2 - t1) / (double) rows, (t2 - t0) / (double) rows,
-           (unsigned long long) out_rows, (long long) in.budget.peak_bytes >> 20, bare);
+           "  bare %5.1f\n", b->name, (t1 - t0) / (double) rows, (t2 - t1) / (double) rows,
+           (t2 - t0) / (double) rows, (unsigned long long) out_rows,
+           (long long) in.budget.peak_bytes >> 20, bare);
     fflush(stdout);
     br->ops->destroy(br);
     free(in.key);
