@@ -104,7 +104,9 @@ typedef struct ax_ht_lane
     ax_ht_dense *dense;    /* or NULL */
     uint64_t *img;         /* [AX_BATCH_ROWS * kw] */
     uint64_t *hash;        /* [AX_BATCH_ROWS] */
-    uint64_t freeze_rows;
+    /* Thresholds, in fields so that tests can lower them: groups of the own table, rows after which
+     * its use is judged, staged rows after which freezing is judged. */
+    uint64_t freeze_rows, bypass_rows, thaw_rows;
     uint64_t probed, missed; /* since frozen */
     uint64_t staged_mark;  /* value of `staged` at the last look at repeats */
     uint64_t staged;

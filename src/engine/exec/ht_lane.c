@@ -41,6 +41,8 @@ static ax_status lane_init(ax_task *t, ax_arena *a, const ax_ht *ht, ax_ht_lane 
     AX_NEW(t, l, ax_arena_alloc0(a, sizeof(*l) + 128)); /* no line shared between lanes */
     *out = l;
     l->freeze_rows = ht->freeze_rows;
+    l->bypass_rows = BYPASS_ROWS;
+    l->thaw_rows = THAW_ROWS;
     AX_NEW(t, l->mem, ax_arena_create(t->budget, 0));
     AX_NEW(t, l->scratch, ax_arena_create(t->budget, 0));
     AX_NEW(t, l->img, ax_arena_values(l->mem, sizeof(uint64_t) * AX_BATCH_ROWS * kw));
@@ -327,12 +329,12 @@ ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
     if (l->frozen)
     {
         l->probed += n;
-        if (!l->bypass && l->probed >= BYPASS_ROWS)
+        if (!l->bypass && l->probed >= l->bypass_rows)
         {
             l->bypass = l->missed * 4 > l->probed * 3;
             l->probed = l->missed = 0;
         }
-        if (l->staged - l->staged_mark >= THAW_ROWS)
+        if (l->staged - l->staged_mark >= l->thaw_rows)
             maybe_thaw(l);
     }
     switch (ht->lay.shape)

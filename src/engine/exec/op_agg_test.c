@@ -190,12 +190,30 @@ static ax_status create(run *r, const ax_agg_spec *s)
     return st;
 }
 
+/* Make small tables behave like large ones. */
+static void lower_thresholds(ax_ht *ht)
+{
+    for (uint32_t i = 0; i < ht->nlanes && ht->group_limit == 0; i++)
+    {
+        ht->lane[i]->freeze_rows = 100 + below(1000);
+        ht->lane[i]->bypass_rows = 3000;
+        ht->lane[i]->thaw_rows = below(2) ? 5000 : UINT64_MAX;
+    }
+}
+
 static void run_case(const table *t, const ax_agg_spec *s, uint32_t nlanes)
 {
     run r;
+    ax_agg *g;
 
     run_init(&r, t, nlanes, INT64_MAX);
     assert_int_equal(create(&r, s), AX_OK);
+    g = (ax_agg *) (void *) r.b;
+    if (below(2))
+        lower_thresholds(&g->ht);
+    for (uint32_t i = 0; i < g->nsets; i++)
+        if (below(2))
+            lower_thresholds(&g->set[i].ht);
     assert_int_equal(run_all(&r), AX_OK);
     check(t, &r, s);
     run_free(&r);
@@ -275,7 +293,7 @@ static void many_keys(void **state)
                                        AX_T_TEXT, AX_T_INT4};
 
     (void) state;
-    for (uint32_t i = 0; i < 80; i++)
+    for (uint32_t i = 0; i < 40; i++)
     {
         gen g[8];
         uint32_t nkeys = 2 + below(6);
@@ -283,7 +301,7 @@ static void many_keys(void **state)
         for (uint32_t k = 0; k < nkeys; k++)
             g[k] = (gen){types[below(11)], 1 + below(below(2) ? 4 : 60), below(2) * 10,
                          below(2) * 70};
-        random_case(g, nkeys, below(15000), 1 + 3 * below(2), 0);
+        random_case(g, nkeys, below(10000), 1 + 3 * below(2), 0);
     }
 }
 
@@ -296,9 +314,9 @@ static void many_groups(void **state)
     (void) state;
     for (uint32_t lanes = 1; lanes <= 4; lanes += 3)
     {
-        random_case(one, 1, 150000, lanes, 0);
-        random_case(two, 2, 120000, lanes, 0);
-        random_case(text, 1, 200000, lanes, 0);
+        random_case(one, 1, 100000, lanes, 0);
+        random_case(two, 2, 80000, lanes, 0);
+        random_case(text, 1, 100000, lanes, 0);
     }
 }
 
@@ -309,7 +327,7 @@ static void many_distinct(void **state)
                             {AX_T_INT8, 0, 1, 0}};
 
     (void) state;
-    for (uint32_t i = 0; i < 12; i++)
+    for (uint32_t i = 0; i < 6; i++)
     {
         gen c[4] = {g[i % 3], {AX_T_INT8, 50000, 5, 20}, {AX_T_TEXT, 0, 5, 20},
                     {AX_T_BOOL, 2, 5, 0}};
@@ -317,7 +335,7 @@ static void many_distinct(void **state)
         ax_agg_spec s = {.nkeys = i / 3 % 2, .arg = a, .nargs = 5};
         table t;
 
-        table_make(&t, 120000, c, 4, 100);
+        table_make(&t, 80000, c, 4, 100);
         s.key_type = t.type;
         a[0] = agg_of(AX_AGG_COUNT, &t, 1, -1);
         a[1] = agg_of(AX_AGG_COUNT, &t, 2, -1);
@@ -350,12 +368,12 @@ static void budget(void **state)
     table t;
 
     (void) state;
-    table_make(&t, 60000, g, 3, 100);
+    table_make(&t, 30000, g, 3, 100);
     s.key_type = t.type;
     a[0] = agg_of(AX_AGG_COUNT_STAR, &t, -1, -1);
     a[1] = agg_of(AX_AGG_AVG, &t, 2, -1);
     a[2] = agg_of(AX_AGG_MIN, &t, 1, -1);
-    for (int64_t limit = 1000; !done; limit += limit / 9)
+    for (int64_t limit = 1000; !done; limit += limit / 5)
     {
         ax_status st;
         run r;

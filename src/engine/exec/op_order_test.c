@@ -134,14 +134,14 @@ static int64_t random_limit(void)
 static void one_key(void **state)
 {
     (void) state;
-    for (uint32_t i = 0; i < NTYPES * 12; i++)
+    for (uint32_t i = 0; i < NTYPES * 5; i++)
     {
         gen g[3] = {{all_types[i % NTYPES], below(3) ? below(3000) + 1 : 0, below(3) * 20,
                      below(2) * 80},
                     {AX_T_TEXT, 0, 5, 10}, {AX_T_INT8, 0, 0, 0}};
         ax_order_key key = {0, below(2), below(2)};
 
-        run_case(g, 3, &key, 1, below(20000), 1 + 3 * below(2), random_limit(),
+        run_case(g, 3, &key, 1, below(12000), 1 + 3 * below(2), random_limit(),
                  below(3) ? 0 : below(300));
     }
 }
@@ -149,7 +149,7 @@ static void one_key(void **state)
 static void many_keys(void **state)
 {
     (void) state;
-    for (uint32_t i = 0; i < 80; i++)
+    for (uint32_t i = 0; i < 30; i++)
     {
         gen g[6];
         ax_order_key key[4];
@@ -161,7 +161,7 @@ static void many_keys(void **state)
         g[5] = (gen){AX_T_INT8, 0, 0, 0};
         for (uint32_t k = 0; k < nkeys; k++)
             key[k] = (ax_order_key){below(5), below(2), below(2)};
-        run_case(g, 6, key, nkeys, below(20000), 1 + 3 * below(2), random_limit(),
+        run_case(g, 6, key, nkeys, below(12000), 1 + 3 * below(2), random_limit(),
                  below(3) ? 0 : below(300));
     }
 }
@@ -186,7 +186,7 @@ static void strings_are_swept(void **state)
     run r;
 
     (void) state;
-    table_make(&t, 200000, g, 3, 100);
+    table_make(&t, 60000, g, 3, 100);
     number_rows(&t);
     for (uint32_t i = 0; i < t.nrows; i++) /* the worst case: each row enters */
         t.v[0][i].u.i = i;
@@ -195,7 +195,7 @@ static void strings_are_swept(void **state)
     assert_int_equal(create(&r, &s), AX_OK);
     assert_int_equal(run_all(&r), AX_OK);
     check(&t, &r, &s);
-    assert_true(r.budget.peak_bytes < (12 << 20));
+    assert_true(r.budget.peak_bytes < (8 << 20));
     run_free(&r);
     table_free(&t);
 }
@@ -206,8 +206,8 @@ static void large_sort(void **state)
     ax_order_key key = {0, false, false};
 
     (void) state;
-    run_case(g, 2, &key, 1, 300000, 4, -1, 0);
-    run_case(g, 2, &key, 1, 300000, 4, 100000, 50000);
+    run_case(g, 2, &key, 1, 150000, 4, -1, 0);
+    run_case(g, 2, &key, 1, 150000, 4, 60000, 50000);
 }
 
 static void budget(void **state)
@@ -218,14 +218,14 @@ static void budget(void **state)
     table t;
 
     (void) state;
-    table_make(&t, 40000, g, 3, 100);
+    table_make(&t, 20000, g, 3, 100);
     number_rows(&t);
     s.type = t.type;
     for (s.limit = -1; s.limit < 12000; s.limit += 10000)
     {
         bool done = false;
 
-        for (int64_t limit = 1000; !done; limit += limit / 9)
+        for (int64_t limit = 1000; !done; limit += limit / 4)
         {
             ax_status st;
             run r;
