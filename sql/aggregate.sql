@@ -14,6 +14,14 @@ SELECT avg(id), avg(quantity), avg(amount), avg(customer) FROM events;
 SELECT min(ts), max(ts), min(day), max(day), min(url), max(url), min(amount), max(amount)
 	FROM events;
 
+-- numeric values are written as PostgreSQL writes them
+CREATE TEMP TABLE written AS SELECT a, a::text::numeric AS b FROM
+	(SELECT avg(quantity) AS a FROM events GROUP BY day, kind
+	 UNION ALL SELECT sum(id * (id - 10000)) FROM events GROUP BY customer
+	 UNION ALL SELECT avg(id) FROM events GROUP BY quantity
+	 UNION ALL SELECT avg(c_int64) FROM types GROUP BY id) s;
+SELECT count(*), count(*) FILTER (WHERE a <> b OR pg_column_size(a) <> pg_column_size(b) OR
+	scale(a) <> scale(b)) AS odd, count(*) FILTER (WHERE a IS NULL) AS nulls FROM written;
 -- keys
 SELECT customer, kind, count(*) FROM events GROUP BY customer, kind ORDER BY 3 DESC, 1, 2 LIMIT 5;
 SELECT paid, count(*), count(paid) FROM events GROUP BY paid ORDER BY paid;

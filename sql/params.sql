@@ -24,6 +24,14 @@ EXECUTE p3(NULL, 2);
 PREPARE p4(int[]) AS SELECT count(*) FROM events WHERE customer = ANY ($1);
 EXPLAIN (COSTS OFF) EXECUTE p4('{1,2,7}');
 EXECUTE p4('{1,2,7}');
+EXECUTE p4('{1,NULL}');
+EXECUTE p4('{}');
+EXECUTE p4(NULL);
+PREPARE p4n(text[]) AS SELECT count(*) FROM events WHERE kind <> ALL ($1);
+EXECUTE p4n('{buy,view}');
+EXECUTE p4n('{buy,NULL}');
+EXECUTE p4n('{}');
+EXECUTE p4n(NULL);
 PREPARE p5(int) AS SELECT kind, count(*) FILTER (WHERE customer = $1) FROM events GROUP BY kind
 	HAVING count(*) > $1 ORDER BY kind;
 EXECUTE p5(7);
@@ -43,6 +51,8 @@ SELECT c.id, n, first FROM customers c, LATERAL (SELECT count(*) AS n, min(e.id)
 	WHERE e.customer = c.id AND e.id < 2000) s WHERE c.id BETWEEN 10 AND 13 ORDER BY c.id;
 SELECT v, (SELECT e.id FROM events e WHERE e.quantity = v ORDER BY e.id LIMIT 1)
 	FROM generate_series(1, 4) v;
+SELECT a, n FROM (VALUES (1, '{1,2}'::int[]), (2, '{7}'), (3, NULL), (4, '{}')) v (i, a),
+	LATERAL (SELECT count(*) AS n FROM events WHERE customer = ANY (a)) s ORDER BY i;
 SELECT count(*) FROM generate_series(1, 3) v, LATERAL (SELECT 1 FROM customers LIMIT v) s;
 SELECT a.id, b.id FROM customers a JOIN customers b ON a.id = b.id - 1 WHERE a.id < 3 AND b.id < 6
 	ORDER BY 1;

@@ -210,11 +210,11 @@ extern AfdwDesc *afdw_desc_load(List *list);
 extern Bitmapset *afdw_desc_attrs(const AfdwDesc *desc);
 
 /*
- * Builds the plan; false: *reason says what the engine does not do.  Adds to
- * desc->params unless frozen.
+ * Builds the plan; false: *reason says what the engine does not do.  Planning
+ * (arrays is NULL) adds to desc->params.
  */
-extern bool afdw_desc_build(AfdwDesc *desc, AfdwTable *table, bool frozen, AfdwBuilt *built,
-							const char **reason);
+extern bool afdw_desc_build(AfdwDesc *desc, AfdwTable *table, const NullableDatum *arrays,
+							AfdwBuilt *built, const char **reason);
 
 typedef struct AfdwTranslate
 {
@@ -225,6 +225,8 @@ typedef struct AfdwTranslate
 	const ax_type *envtype;
 	AfdwDesc   *desc;			/* for params */
 	bool		frozen;			/* no new params */
+	const NullableDatum *arrays;	/* [params] values of those that are arrays; NULL: planning */
+	bool		placeholder;	/* planning: a value stands for one that is not known yet */
 	ax_expr    *case_arg;		/* meaning of CaseTestExpr */
 	const char *reason;			/* after a failure */
 } AfdwTranslate;
@@ -280,7 +282,9 @@ typedef struct AfdwScan
 	Oid			relid;
 	AfdwTable  *table;			/* NULL until the first row is wanted */
 	AfdwBuilt	built;
+	MemoryContext plan_cxt;		/* of built, out and query */
 	List	   *param_states;	/* of ExprState */
+	bool		has_arrays;		/* parameters that are part of the plan */
 	AfdwQuery  *query;
 	AfdwOut    *out;
 	AttrNumber *target;			/* [noutput] position in the slot, from 0 */
@@ -294,7 +298,6 @@ extern void afdw_begin(ForeignScanState *node, int eflags);
 extern TupleTableSlot *afdw_iterate(ForeignScanState *node);
 extern void afdw_rescan(ForeignScanState *node);
 extern void afdw_end(ForeignScanState *node);
-extern void afdw_scan_prepare(ForeignScanState *node);
 extern void afdw_scan_start(ForeignScanState *node);
 
 /* ---- stats.c ---------------------------------------------------------- */

@@ -417,7 +417,7 @@ build_order_and_limit(Build *b, AfdwBuilt *built)
 }
 
 bool
-afdw_desc_build(AfdwDesc *desc, AfdwTable *table, bool frozen, AfdwBuilt *built,
+afdw_desc_build(AfdwDesc *desc, AfdwTable *table, const NullableDatum *arrays, AfdwBuilt *built,
 				const char **reason)
 {
 	Build		b;
@@ -431,7 +431,8 @@ afdw_desc_build(AfdwDesc *desc, AfdwTable *table, bool frozen, AfdwBuilt *built,
 	b.t.table = table;
 	b.t.plan = built->plan = afdw_plan_create();
 	b.t.desc = desc;
-	b.t.frozen = frozen;
+	b.t.arrays = arrays;
+	b.t.frozen = arrays != NULL;
 	if (!build_scan(&b, &built->ncolumns) ||
 		(desc->grouped && !build_aggregate(&b)) ||
 		(desc->distinct != NIL && !build_distinct(&b)) ||

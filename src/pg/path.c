@@ -136,6 +136,7 @@ classify(PlannerInfo *root, RelOptInfo *rel, AfdwRel *fpinfo, ax_expr ***conj, i
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 		ax_expr    *e = NULL;
 
+		t.placeholder = false;
 		if (!afdw_enabled)
 			t.reason = "analytics_fdw.enabled is off";
 		else
@@ -154,7 +155,8 @@ classify(PlannerInfo *root, RelOptInfo *rel, AfdwRel *fpinfo, ax_expr ***conj, i
 		{
 			fpinfo->remote = lappend(fpinfo->remote, rinfo);
 			fpinfo->desc->quals = lappend(fpinfo->desc->quals, rinfo->clause);
-			(*conj)[(*nconj)++] = e;
+			if (!t.placeholder)
+				(*conj)[(*nconj)++] = e;
 		}
 		else
 		{
@@ -372,7 +374,7 @@ accepted(AfdwDesc *desc, AfdwRel *input, const char *what)
 	AfdwBuilt	built;
 	const char *reason = NULL;
 
-	if (afdw_desc_build(desc, input->table, false, &built, &reason))
+	if (afdw_desc_build(desc, input->table, NULL, &built, &reason))
 		return true;
 	skip_word(input, what, reason);
 	return false;
@@ -464,7 +466,7 @@ push_having(AfdwDesc **desc, AfdwRel *input, List *having)
 		const char *reason = "it follows a condition that PostgreSQL evaluates";
 
 		with->having = lappend(with->having, clause);
-		if (local == NIL && afdw_desc_build(with, input->table, false, &built, &reason))
+		if (local == NIL && afdw_desc_build(with, input->table, NULL, &built, &reason))
 			*desc = with;
 		else
 		{
@@ -619,7 +621,7 @@ sort_expr(PlannerInfo *root, AfdwRel *input, AfdwDesc *desc, PathKey *key, const
 		with = afdw_desc_copy(desc);
 		with->output = NIL;
 		with->sort = list_make1(list_make3(expr, makeInteger(0), makeInteger(0)));
-		if (afdw_desc_build(with, input->table, false, &built, reason))
+		if (afdw_desc_build(with, input->table, NULL, &built, reason))
 			return expr;
 	}
 	return NULL;
@@ -896,7 +898,7 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 
 	/* The last build decides which parameters there are. */
 	desc->params = NIL;
-	if (!afdw_desc_build(desc, fpinfo->table, false, &built, &reason))
+	if (!afdw_desc_build(desc, fpinfo->table, NULL, &built, &reason))
 		elog(ERROR, "analytics_fdw: an accepted plan is refused: %s", reason);
 	desc->skipped = ((AfdwRel *) fpinfo->base->fdw_private)->desc->skipped;
 	check_required(desc, fpinfo->table->relid);

@@ -34,30 +34,34 @@ afdw_begin(ForeignScanState *node, int eflags)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	AfdwScan   *scan = palloc0(sizeof(AfdwScan));
+	ListCell   *lc;
 
 	scan->desc = afdw_desc_load(plan->fdw_private);
 	scan->relid = scan_relid(node);
 	scan->param_states = ExecInitExprList(plan->fdw_exprs, (PlanState *) node);
+	foreach(lc, scan->desc->params)
+		if (type_is_array_domain(exprType(lfirst(lc))))
+			scan->has_arrays = true;
 	node->fdw_state = scan;
 }
 
-/* Opens the files and builds the plan, once per scan. */
-void
-afdw_scan_prepare(ForeignScanState *node)
+/* Builds the engine's plan for these values of array parameters. */
+static void
+build_plan(ForeignScanState *node, const NullableDatum *arrays)
 {
 	AfdwScan   *scan = node->fdw_state;
-	EState	   *estate = node->ss.ps.state;
 	MemoryContext old;
 	const char *reason = NULL;
 	ListCell   *lc;
 	int			i = 0;
 	bool		upper = ((ForeignScan *) node->ss.ps.plan)->scan.scanrelid == 0;
 
-	if (scan->table)
-		return;
-	old = MemoryContextSwitchTo(estate->es_query_cxt);
-	scan->table = afdw_table_open(scan->relid, estate, true);
-	if (!afdw_desc_build(scan->desc, scan->table, true, &scan->built, &reason))
+	if (scan->query)
+		afdw_query_end(scan->query);
+	scan->query = NULL;
+	MemoryContextReset(scan->plan_cxt);
+	old = MemoryContextSwitchTo(scan->plan_cxt);
+	if (!afdw_desc_build(scan->desc, scan->table, arrays, &scan->built, &reason))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_ERROR),
 				 errmsg("analytics_fdw cannot run the plan any more: %s", reason)));
@@ -71,48 +75,71 @@ afdw_scan_prepare(ForeignScanState *node)
 	MemoryContextSwitchTo(old);
 }
 
-/* Values of the parameters now; strings live in the expression context's per-tuple memory. */
-static void
-evaluate_params(ForeignScanState *node, ax_params *params)
+/* Values of the expressions now, in the expression context's per-tuple memory. */
+static NullableDatum *
+evaluate_params(ForeignScanState *node)
 {
 	AfdwScan   *scan = node->fdw_state;
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-	int			n = list_length(scan->param_states);
-	ax_value   *val;
-	MemoryContext old;
-	ListCell   *lc,
-			   *le;
+	NullableDatum *out = MemoryContextAllocZero(econtext->ecxt_per_tuple_memory,
+												sizeof(NullableDatum) *
+												(list_length(scan->param_states) + 1));
+	ListCell   *lc;
 	int			i = 0;
 
-	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	foreach(lc, scan->param_states)
+	{
+		out[i].value = ExecEvalExprSwitchContext(lfirst(lc), econtext, &out[i].isnull);
+		i++;
+	}
+	return out;
+}
+
+static void
+check_limit(const NullableDatum *value, bool limit)
+{
+	if (value->isnull || DatumGetInt64(value->value) >= 0)
+		return;
+	if (limit)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_ROW_COUNT_IN_LIMIT_CLAUSE),
+				 errmsg("LIMIT must not be negative")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE),
+			 errmsg("OFFSET must not be negative")));
+}
+
+/* The same as values of the engine, in CurrentMemoryContext; arrays are in the plan already. */
+static void
+engine_params(AfdwScan *scan, const NullableDatum *value, ax_params *params)
+{
+	int			n = list_length(scan->desc->params);
+	ax_value   *val;
+	ListCell   *lc;
+	int			i = 0;
+
+	if (scan->built.limit_param >= 0)
+		check_limit(&value[scan->built.limit_param], true);
+	if (scan->built.offset_param >= 0)
+		check_limit(&value[scan->built.offset_param], false);
+
 	/* values hold 128-bit integers, which need more than palloc's alignment */
 	val = (ax_value *) TYPEALIGN(16, palloc0(sizeof(ax_value) * Max(n, 1) + 16));
-	MemoryContextSwitchTo(old);
-	forboth(lc, scan->param_states, le, scan->desc->params)
+	foreach(lc, scan->desc->params)
 	{
-		Node	   *expr = lfirst(le);
-		bool		isnull;
-		Datum		datum = ExecEvalExprSwitchContext(lfirst(lc), econtext, &isnull);
+		Oid			typid = exprType(lfirst(lc));
 		ax_type		type;
 		const char *obstacle;
 
-		(void) afdw_type(exprType(expr), -1, exprCollation(expr), &type, &obstacle);
-		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-		if (!afdw_value(datum, isnull, exprType(expr), type, &val[i]))
+		(void) afdw_type(typid, -1, exprCollation(lfirst(lc)), &type, &obstacle);
+		if (type_is_array_domain(typid))
+			(void) afdw_value((Datum) 0, true, typid, type, &val[i]);
+		else if (!afdw_value(value[i].value, value[i].isnull, typid, type, &val[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("a parameter has more digits than the engine can compare"),
 					 errhint("SET analytics_fdw.enabled = off evaluates the query "
 							 "in PostgreSQL.")));
-		MemoryContextSwitchTo(old);
-		if (i == scan->built.limit_param && !isnull && DatumGetInt64(datum) < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_ROW_COUNT_IN_LIMIT_CLAUSE),
-					 errmsg("LIMIT must not be negative")));
-		if (i == scan->built.offset_param && !isnull && DatumGetInt64(datum) < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE),
-					 errmsg("OFFSET must not be negative")));
 		i++;
 	}
 	params->val = val;
@@ -124,18 +151,33 @@ void
 afdw_scan_start(ForeignScanState *node)
 {
 	AfdwScan   *scan = node->fdw_state;
+	EState	   *estate = node->ss.ps.state;
+	NullableDatum *value;
 	ax_params	params;
+	MemoryContext old;
 
-	afdw_scan_prepare(node);
-	evaluate_params(node, &params);
+	if (scan->table == NULL)
+	{
+		old = MemoryContextSwitchTo(estate->es_query_cxt);
+		scan->table = afdw_table_open(scan->relid, estate, true);
+		scan->plan_cxt = AllocSetContextCreate(estate->es_query_cxt, "analytics_fdw plan",
+											   ALLOCSET_DEFAULT_SIZES);
+		MemoryContextSwitchTo(old);
+	}
+	value = evaluate_params(node);
+	scan->batch = NULL;
+	scan->nrows = scan->row = 0;
+	scan->done = false;
+	if (scan->query == NULL || scan->has_arrays)
+		build_plan(node, value);
+	old = MemoryContextSwitchTo(node->ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	engine_params(scan, value, &params);
+	MemoryContextSwitchTo(old);
 	if (scan->query)
 		afdw_query_rebind(scan->query, &params);
 	else
 		scan->query = afdw_query_start(scan->built.plan, &scan->table->opts, &params,
-									   node->ss.ps.state->es_query_cxt);
-	scan->batch = NULL;
-	scan->nrows = scan->row = 0;
-	scan->done = false;
+									   scan->plan_cxt);
 }
 
 /* Gets rows into scan->batch; false at the end. */

@@ -105,18 +105,13 @@ constant(AfdwTranslate *ctx, Datum datum, bool isnull, Oid typid, int32 typmod, 
 	return built(ctx, ax_expr_const(&ctx->plan->task, ctx->plan->arena, &value, &e), &e);
 }
 
-/* A subtree that PostgreSQL evaluates when the query starts. */
-static ax_expr *
-parameter(AfdwTranslate *ctx, Expr *expr)
+/* Number of a subtree that PostgreSQL evaluates when the query starts. */
+static int
+parameter_index(AfdwTranslate *ctx, Expr *expr)
 {
-	ax_type		type;
-	ax_expr    *e = NULL;
-	const char *obstacle;
 	int			i = 0;
 	ListCell   *lc;
 
-	if (!afdw_type(exprType((Node *) expr), -1, exprCollation((Node *) expr), &type, &obstacle))
-		return refuse(ctx, "%s", obstacle);
 	foreach(lc, ctx->desc->params)
 	{
 		if (equal(lfirst(lc), expr))
@@ -129,7 +124,20 @@ parameter(AfdwTranslate *ctx, Expr *expr)
 			elog(ERROR, "analytics_fdw: a parameter is missing in the plan");
 		ctx->desc->params = lappend(ctx->desc->params, copyObject(expr));
 	}
-	return built(ctx, ax_expr_param(&ctx->plan->task, ctx->plan->arena, (uint32) i, type, &e), &e);
+	return i;
+}
+
+static ax_expr *
+parameter(AfdwTranslate *ctx, Expr *expr)
+{
+	ax_type		type;
+	ax_expr    *e = NULL;
+	const char *obstacle;
+
+	if (!afdw_type(exprType((Node *) expr), -1, exprCollation((Node *) expr), &type, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	return built(ctx, ax_expr_param(&ctx->plan->task, ctx->plan->arena,
+									(uint32) parameter_index(ctx, expr), type, &e), &e);
 }
 
 /* An input column; value: its value is needed, not only whether it is null. */
@@ -295,9 +303,58 @@ same_integer(AfdwTranslate *ctx, ax_expr *arg, ax_value *vals, int n, ax_type el
 	return arg;
 }
 
+/* x = ANY (array), x <> ALL (array) with an array whose value is known: a list. */
+static ax_expr *
+array_list(AfdwTranslate *ctx, ScalarArrayOpExpr *s, ax_fn fn, Datum value, bool isnull)
+{
+	ArrayType  *array;
+	Oid			elemtype = get_base_element_type(exprType(lsecond(s->args)));
+	int16		len;
+	bool		byval;
+	char		align;
+	Datum	   *elem;
+	bool	   *null;
+	int			n;
+	ax_value   *vals;
+	ax_expr    *arg,
+			   *e = NULL;
+	ax_type		type;
+	const char *obstacle;
+
+	if (!(s->useOr && fn == AX_FN_EQ) && !(!s->useOr && fn == AX_FN_NE))
+		return refuse(ctx, "only = ANY and <> ALL work on arrays");
+	if (!afdw_type(elemtype, -1, s->inputcollid, &type, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	arg = afdw_translate(ctx, linitial(s->args));
+	if (arg == NULL)
+		return NULL;
+	if (isnull)
+		return constant(ctx, (Datum) 0, true, BOOLOID, -1, InvalidOid);
+	array = DatumGetArrayTypeP(value);
+	get_typlenbyvalalign(elemtype, &len, &byval, &align);
+	deconstruct_array(array, elemtype, len, byval, align, &elem, &null, &n);
+	vals = ax_arena_alloc(ctx->plan->arena, sizeof(ax_value) * Max(n, 1));
+	if (vals == NULL)
+		return refuse(ctx, "out of memory");
+	for (int i = 0; i < n; i++)
+	{
+		if (!afdw_value(elem[i], null[i], elemtype, type, &vals[i]))
+			return refuse(ctx, "a constant has too many digits");
+		if (!value_for_plan(ctx, &vals[i]))
+			return refuse(ctx, "out of memory");
+	}
+	arg = same_integer(ctx, arg, vals, n, type);
+	if (arg == NULL)
+		return NULL;
+	return built(ctx, ax_expr_in(&ctx->plan->task, ctx->plan->arena, arg, vals, (uint32) n,
+								 !s->useOr, &e), &e);
+}
+
 /*
  * x op ANY (array), x op ALL (array): = ANY and <> ALL become IN when the
- * array is known, a chain of OR or AND when its elements are.
+ * array is known, a chain of OR or AND when its elements are.  An array that
+ * is a parameter is known when the query starts; the plan is built again
+ * whenever it changes.  While planning, an empty one stands for it.
  */
 static ax_expr *
 array_op(AfdwTranslate *ctx, ScalarArrayOpExpr *s)
@@ -306,55 +363,11 @@ array_op(AfdwTranslate *ctx, ScalarArrayOpExpr *s)
 	Node	   *right = lsecond(s->args);
 	ax_fn		fn = afdw_shippable_function(s->opfuncid, s->inputcollid, exprType(left),
 											 &ctx->reason);
-	ax_expr    *arg,
-			   *e = NULL;
 
 	if (fn == AX_FN_NONE)
 		return NULL;
 	if (IsA(right, Const))
-	{
-		Const	   *c = (Const *) right;
-		ArrayType  *array;
-		Oid			elemtype;
-		int16		len;
-		bool		byval;
-		char		align;
-		Datum	   *elem;
-		bool	   *null;
-		int			n;
-		ax_value   *vals;
-		ax_type		type;
-		const char *obstacle;
-
-		if (!(s->useOr && fn == AX_FN_EQ) && !(!s->useOr && fn == AX_FN_NE))
-			return refuse(ctx, "only = ANY and <> ALL work on arrays");
-		if (c->constisnull)
-			return constant(ctx, (Datum) 0, true, BOOLOID, -1, InvalidOid);
-		array = DatumGetArrayTypeP(c->constvalue);
-		elemtype = ARR_ELEMTYPE(array);
-		if (!afdw_type(elemtype, -1, s->inputcollid, &type, &obstacle))
-			return refuse(ctx, "%s", obstacle);
-		get_typlenbyvalalign(elemtype, &len, &byval, &align);
-		deconstruct_array(array, elemtype, len, byval, align, &elem, &null, &n);
-		arg = afdw_translate(ctx, (Expr *) left);
-		if (arg == NULL)
-			return NULL;
-		vals = ax_arena_alloc(ctx->plan->arena, sizeof(ax_value) * Max(n, 1));
-		if (vals == NULL)
-			return refuse(ctx, "out of memory");
-		for (int i = 0; i < n; i++)
-		{
-			if (!afdw_value(elem[i], null[i], elemtype, type, &vals[i]))
-				return refuse(ctx, "a constant has too many digits");
-			if (!value_for_plan(ctx, &vals[i]))
-				return refuse(ctx, "out of memory");
-		}
-		arg = same_integer(ctx, arg, vals, n, type);
-		if (arg == NULL)
-			return NULL;
-		return built(ctx, ax_expr_in(&ctx->plan->task, ctx->plan->arena, arg, vals, (uint32) n,
-									 !s->useOr, &e), &e);
-	}
+		return array_list(ctx, s, fn, ((Const *) right)->constvalue, ((Const *) right)->constisnull);
 	if (IsA(right, ArrayExpr) && !((ArrayExpr *) right)->multidims &&
 		((ArrayExpr *) right)->elements != NIL)
 	{
@@ -376,6 +389,15 @@ array_op(AfdwTranslate *ctx, ScalarArrayOpExpr *s)
 		if (i == 1)
 			return parts[0];
 		return boolean(ctx, s->useOr ? AX_X_OR : AX_X_AND, parts, i);
+	}
+	if (afdw_is_constant(right))
+	{
+		int			i = parameter_index(ctx, (Expr *) right);
+
+		if (ctx->arrays)
+			return array_list(ctx, s, fn, ctx->arrays[i].value, ctx->arrays[i].isnull);
+		ctx->placeholder = true;
+		return array_list(ctx, s, fn, PointerGetDatum(construct_empty_array(INT4OID)), false);
 	}
 	return refuse(ctx, "the array is not constant");
 }
