@@ -251,8 +251,8 @@ bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value 
 uint32_t ax_pq_utf8_len(const uint8_t *p, uint32_t n);
 
 /* Are n strings UTF-8 without NUL?  gap: bytes between a string and the next if they stand behind
- * each other (4: their own lengths), or -1.  AX_PAD bytes behind each string are readable.  *ascii is
- * cleared when a byte is above 0x7f. */
+ * each other (4: their own lengths), or -1.  AX_PAD bytes behind each string are readable.
+ * *ascii is cleared when a byte is above 0x7f. */
 bool ax_pq_text_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, uint32_t n,
                    int gap, bool *ascii);
 
