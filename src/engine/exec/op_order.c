@@ -26,6 +26,9 @@ typedef struct olane
     ax_arena *scratch;       /* owned: reset per batch */
     ax_order_entry *e;       /* [cap] in list */
     uint64_t n, cap;
+    ax_arena *dict;          /* owned: images of the values of the dictionary seen last */
+    uint64_t dict_uid;
+    uint64_t *dict_image;
     uint8_t *free_row;       /* linked through their first 8 bytes */
     uint64_t str_bytes;      /* taken from strs */
     uint64_t rows_in;
@@ -107,6 +110,7 @@ static ax_status olane_init(ax_task *t, order *o, olane **out)
     AX_NEW(t, l->rows, ax_arena_create(t->budget, 0));
     AX_NEW(t, l->strs, ax_arena_create(t->budget, 0));
     AX_NEW(t, l->scratch, ax_arena_create(t->budget, 0));
+    AX_NEW(t, l->dict, ax_arena_create(t->budget, 0));
     l->bound = ~(uint64_t) 0;
     return AX_OK;
 }
@@ -362,13 +366,11 @@ static bool behind_last(const order *o, const olane *l, const ax_batch *in, uint
 }
 
 /* Rows whose image passes the bound; compacts image and sel, returns how many. */
-static uint32_t pass_bound(const order *o, const olane *l, const ax_batch *in, uint64_t *image,
-                           uint16_t *sel, uint32_t n)
+static uint32_t pass_bound(const order *o, const olane *l, const ax_batch *in, uint64_t bound,
+                           uint64_t *image, uint16_t *sel, uint32_t n)
 {
-    uint64_t bound = atomic_load_explicit(&o->bound, memory_order_relaxed);
     uint32_t q = 0;
 
-    bound = bound < l->bound ? bound : l->bound;
     for (uint32_t i = 0; i < n; i++)
     {
         image[q] = image[i];
@@ -446,12 +448,63 @@ static ax_status append(ax_task *t, order *o, olane *l, const ax_batch *in, cons
     return AX_OK;
 }
 
+/* Images by dictionary id: each value is looked at once for as long as the dictionary lasts. */
+static ax_status dict_images(ax_task *t, olane *l, const ax_order_key *key, const ax_vec *v,
+                             const uint16_t *sel, uint32_t n, uint64_t *image)
+{
+    const ax_dict *d = v->u.dict.dict;
+
+    if (l->dict_uid != d->uid)
+    {
+        l->dict_uid = 0;
+        ax_arena_reset(l->dict);
+        AX_NEW(t, l->dict_image, ax_arena_values(l->dict, sizeof(*l->dict_image) * d->n));
+        AX_TRY(ax_order_images(t, l->scratch, key, &d->val, NULL, d->n, l->dict_image));
+        l->dict_uid = d->uid;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        image[i] = l->dict_image[v->u.dict.id[sel[i]]];
+    if (v->null != NULL)
+        for (uint32_t i = 0; i < n; i++)
+            if (v->null[sel[i]])
+                image[i] = key->nulls_first ? 0 : ~(uint64_t) 0;
+    return AX_OK;
+}
+
+/* Rows that may enter, with their images. */
+static ax_status candidates(ax_task *t, const order *o, olane *l, const ax_batch *in,
+                            uint64_t bound, uint32_t *n, uint16_t **sel, uint64_t **image)
+{
+    const ax_order_key *key = &o->lay.key[0];
+    bool done = false;
+
+    AX_NEW(t, *sel, ax_arena_values(l->scratch, sizeof(**sel) * in->nrows));
+    if (o->lay.nkeys > 0 && o->keep > 0)
+        AX_TRY(ax_order_prefilter(t, l->scratch, key, &in->col[key->col], bound, in->sel, n, *sel,
+                                  &done));
+    for (uint32_t i = 0; !done && i < *n; i++)
+        (*sel)[i] = in->sel != NULL ? in->sel[i] : (uint16_t) i;
+    if (*n == 0)
+        return AX_OK;
+    AX_NEW(t, *image, ax_arena_values(l->scratch, sizeof(**image) * *n));
+    if (o->lay.nkeys > 0)
+    {
+        const ax_vec *v = &in->col[key->col];
+
+        if (v->kind == AX_VK_DICT && v->u.dict.dict->uid != 0 && v->u.dict.dict->n > 0)
+            return dict_images(t, l, key, v, *sel, *n, *image);
+        return ax_order_images(t, l->scratch, key, v, *sel, *n, *image);
+    }
+    memset(*image, 0x80, sizeof(**image) * *n); /* all rows are equal */
+    return AX_OK;
+}
+
 static ax_status order_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
 {
     order *o = (order *) b;
     olane *l = o->lane[lane];
-    uint64_t *image;
-    uint16_t *sel;
+    uint64_t *image = NULL, bound;
+    uint16_t *sel = NULL;
     uint32_t n = in->nsel;
 
     if (ax_task_stopped(t))
@@ -460,18 +513,12 @@ static ax_status order_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *i
     if (n == 0 || o->keep == 0)
         return AX_OK;
     ax_arena_reset(l->scratch);
-    AX_NEW(t, image, ax_arena_values(l->scratch, sizeof(*image) * n));
-    AX_NEW(t, sel, ax_arena_values(l->scratch, sizeof(*sel) * n));
-    for (uint32_t i = 0; i < n; i++)
-        sel[i] = in->sel != NULL ? in->sel[i] : (uint16_t) i;
-    if (o->lay.nkeys > 0)
-        AX_TRY(ax_order_images(t, l->scratch, &o->lay.key[0], &in->col[o->lay.key[0].col],
-                               in->sel, n, image));
-    else
-        memset(image, 0x80, sizeof(*image) * n); /* all rows are equal */
-    if (o->keep > 0)
+    bound = atomic_load_explicit(&o->bound, memory_order_relaxed);
+    bound = bound < l->bound ? bound : l->bound;
+    AX_TRY(candidates(t, o, l, in, bound, &n, &sel, &image));
+    if (n > 0 && o->keep > 0)
     {
-        n = pass_bound(o, l, in, image, sel, n);
+        n = pass_bound(o, l, in, bound, image, sel, n);
         AX_TRY(pass_batch(t, o, l, image, sel, &n));
     }
     if (n == 0)
@@ -693,6 +740,7 @@ static void order_destroy(ax_breaker *b)
         if (o->lane[i] != NULL)
         {
             ax_arena_destroy(o->lane[i]->scratch);
+            ax_arena_destroy(o->lane[i]->dict);
             ax_arena_destroy(o->lane[i]->list);
             ax_arena_destroy(o->lane[i]->strs);
             ax_arena_destroy(o->lane[i]->rows);

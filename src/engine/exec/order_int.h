@@ -30,6 +30,13 @@ ax_status ax_order_images(ax_task *t, ax_arena *scratch, const ax_order_key *key
                           const uint16_t *sel, uint32_t n, uint64_t *image) AX_MUST_USE;
 bool ax_order_exact(ax_type type);
 
+/* Rows of sel[0..*n) (NULL: all v->n rows) whose image is not greater than bound, found without
+ * making images, into out; false, with nothing done, when the column's encoding does not allow
+ * that.  out has room for all rows and the padding of kernels. */
+ax_status ax_order_prefilter(ax_task *t, ax_arena *scratch, const ax_order_key *key,
+                             const ax_vec *v, uint64_t bound, const uint16_t *sel, uint32_t *n,
+                             uint16_t *out, bool *done) AX_MUST_USE;
+
 int ax_order_rows_cmp(const ax_order_layout *l, const uint8_t *a, const uint8_t *b);
 static inline int ax_order_cmp(const ax_order_layout *l, const ax_order_entry *a,
                                const ax_order_entry *b)

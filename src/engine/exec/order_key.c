@@ -139,6 +139,61 @@ ax_status ax_order_images(ax_task *t, ax_arena *scratch, const ax_order_key *key
     return AX_OK;
 }
 
+/* ---- bound before images -------------------------------------------------------------------- */
+
+/* The value behind an image of an exact type, as the column stores it. */
+static bool bound_value(ax_type type, uint64_t image, uint8_t *out, ax_kt *kt)
+{
+    int64_t i = (int64_t) (image ^ SIGN);
+    double f = ax_f64_unorder(i);
+
+    switch (type.phys)
+    {
+        case AX_P_I16: *kt = AX_KT_I16; break;
+        case AX_P_I32: *kt = AX_KT_I32; break;
+        case AX_P_I64: *kt = AX_KT_I64; break;
+        case AX_P_F32:
+        {
+            float g = (float) f;
+
+            *kt = AX_KT_F32;
+            memcpy(out, &g, sizeof(g));
+            return true;
+        }
+        case AX_P_F64:
+            *kt = AX_KT_F64;
+            memcpy(out, &f, sizeof(f));
+            return true;
+        default: return false;
+    }
+    memcpy(out, &i, sizeof(i)); /* little-endian: the low bytes are the narrow value */
+    return true;
+}
+
+ax_status ax_order_prefilter(ax_task *t, ax_arena *scratch, const ax_order_key *key,
+                             const ax_vec *v, uint64_t bound, const uint16_t *sel, uint32_t *n,
+                             uint16_t *out, bool *done)
+{
+    const ax_kernels *k = ax_k_get();
+    uint8_t value[16] = {0}, *mask;
+    ax_kt kt;
+
+    *done = false;
+    /* An extreme image may be a null's, which stands for no value of the column. */
+    if (v->kind != AX_VK_FLAT || bound == 0 || bound == ~(uint64_t) 0
+        || !bound_value(v->type, key->desc ? ~bound : bound, value, &kt))
+        return AX_OK;
+    *done = true;
+    AX_NEW(t, mask, ax_arena_values(scratch, v->n));
+    k->cmp[kt][key->desc ? AX_KC_GE : AX_KC_LE][1](v->u.data, value, mask, v->n);
+    if (v->null != NULL && key->nulls_first)
+        k->or(mask, v->null, mask, v->n);
+    else if (v->null != NULL)
+        k->andnot(mask, v->null, mask, v->n);
+    *n = sel != NULL ? k->refine(mask, sel, *n, out) : k->mask_to_sel(mask, v->n, out);
+    return AX_OK;
+}
+
 /* ---- comparison ----------------------------------------------------------------------------- */
 
 #define LOADED(name, T)                                                                            \
