@@ -1,6 +1,8 @@
 /* Functions of text: LIKE, lengths, positions and parts. */
 #include "func/call_int.h"
 
+#include "base/bytes.h"
+
 #include <string.h>
 
 /* ---- LIKE ------------------------------------------------------------------------------------ */
@@ -25,6 +27,31 @@ bool ax_is_span(const ax_vec *v, const ax_call_io *io)
     }
     span = (uint64_t) off[io->n - 1] + len[io->n - 1] - off[0];
     return !bad && span <= UINT32_MAX && span <= 2 * bytes + 16u * io->n;
+}
+
+/* lit% and %lit: a masked word at one end decides most rows. */
+static void like_ends(const ax_call *c, ax_call_io *io, const ax_strs *s)
+{
+    const ax_like *l = &c->like;
+    uint32_t m = l->lit_len;
+    bool suffix = l->kind == AX_LIKE_SUFFIX;
+    uint64_t live = m >= 8 ? ~UINT64_C(0) : (UINT64_C(1) << (8 * m)) - 1;
+    uint64_t want = ax_load_u64(l->lit) & live;
+    uint8_t *out = (uint8_t *) io->data;
+
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i), n = s->len[row];
+        const uint8_t *p = ax_strs_at(s, row);
+
+        if (ax_io_null(io, row) || n < m)
+        {
+            out[row] = 0;
+            continue;
+        }
+        p += suffix ? n - m : 0;
+        out[row] = (ax_load_u64(p) & live) == want && (m <= 8 || memcmp(p, l->lit, m) == 0);
+    }
 }
 
 static void like_rows(const ax_call *c, ax_call_io *io, const ax_strs *s)
@@ -69,6 +96,8 @@ static ax_status run_like(const ax_call *c, ax_call_io *io)
                 if (out[row])
                     out[row] = ax_like_match(l, ax_strs_at(&s, row), s.len[row]);
     }
+    else if (l->kind == AX_LIKE_PREFIX || l->kind == AX_LIKE_SUFFIX)
+        like_ends(c, io, &s);
     else
         like_rows(c, io, &s);
     if (c->invert)

@@ -192,6 +192,9 @@ typedef struct ax_like
     const uint8_t *wild;    /* ... and what each byte of it is: 0 literal, 1 _, 2 % */
     uint32_t pat_len;
     ax_needle needle;       /* of lit, when it is not empty */
+    ax_needle *part;        /* GENERAL without _: [nparts] its literals in order */
+    uint32_t nparts;        /* 0: it has a _ */
+    uint32_t min_len;       /* their lengths together */
 } ax_like;
 
 /* EESCAPE for a pattern that ends in a lone escape: the server raises only when matching reaches

@@ -55,6 +55,24 @@ static void longest_literal(ax_like *l)
     }
 }
 
+/* Literals between the %s, when there is no `_`. */
+static ax_status split_parts(ax_task *t, ax_arena *a, ax_like *l)
+{
+    AX_NEW(t, l->part, ax_arena_alloc0(a, sizeof(*l->part) * (l->pat_len + 1)));
+    for (uint32_t i = 0; i < l->pat_len;)
+    {
+        uint32_t j = i;
+
+        while (j < l->pat_len && l->wild[j] == LITERAL)
+            j++;
+        if (j > i)
+            l->part[l->nparts++] = ax_needle_make(l->pat + i, j - i);
+        l->min_len += j - i;
+        i = j + 1;
+    }
+    return AX_OK;
+}
+
 ax_status ax_like_compile(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n, ax_like *out)
 {
     uint8_t *pat, *wild;
@@ -94,6 +112,8 @@ ax_status ax_like_compile(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n,
         out->kind = AX_LIKE_CONTAINS;
     else
         out->kind = AX_LIKE_GENERAL;
+    if (out->kind == AX_LIKE_GENERAL && one == 0)
+        return split_parts(t, a, out);
     return AX_OK;
 }
 
@@ -144,6 +164,34 @@ static bool match_general(const ax_like *l, const uint8_t *s, uint32_t n)
     return j == m;
 }
 
+/* Without `_`: the first literal at the start, the last at the end, those between in order, each
+ * as early as it goes. */
+static bool match_parts(const ax_like *l, const uint8_t *s, uint32_t n)
+{
+    const ax_kernels *k = ax_k_get();
+    const ax_needle *last = &l->part[l->nparts - 1];
+    uint32_t at = l->prefix_len, end = n, i = 0, m = l->nparts;
+
+    if (n < l->min_len || (at > 0 && memcmp(s, l->prefix, at) != 0))
+        return false;
+    if (l->wild[l->pat_len - 1] == LITERAL)
+    {
+        end -= last->n;
+        if (memcmp(s + end, last->p, last->n) != 0)
+            return false;
+        m--;
+    }
+    for (i = at > 0; i < m; i++)
+    {
+        uint32_t pos = k->find(s + at, end - at, &l->part[i]);
+
+        if (pos == end - at)
+            return false;
+        at += pos + l->part[i].n;
+    }
+    return true;
+}
+
 bool ax_like_match(const ax_like *l, const uint8_t *s, uint32_t n)
 {
     switch (l->kind)
@@ -159,6 +207,6 @@ bool ax_like_match(const ax_like *l, const uint8_t *s, uint32_t n)
         case AX_LIKE_CONTAINS:
             return ax_k_get()->find(s, n, &l->needle) < n;
         default:
-            return match_general(l, s, n);
+            return l->nparts > 0 ? match_parts(l, s, n) : match_general(l, s, n);
     }
 }
