@@ -19,8 +19,8 @@
  * Ordered breakers (sort, top-N) have one part, or parts whose concatenation is the order
  * (`ordered` set): the driver then takes them in sequence.
  *
- * Spilling.  put cannot wait for the host, so it never asks for a descriptor: a breaker near its limit
- * goes on in a reserve, says so to the driver, and spills at the next batch boundary with the
+ * Spilling.  put cannot wait for the host, so it never asks for a descriptor: a breaker near its
+ * limit goes on in a reserve, says so to the driver, and spills at the next batch boundary with the
  * descriptor that the driver has got by then (fields and an op to come with the first breaker that
  * spills).
  *

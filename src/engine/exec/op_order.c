@@ -2,8 +2,8 @@
  *
  * Top-N: each lane keeps a buffer of up to about twice the wanted rows.  When it is full, the
  * wanted ones are selected and the rest forgotten; the image of the last of them is then a bound
- * for all lanes, and rows behind the bound are dropped before anything of them but the first key is
- * read.  Full sort is the same without a bound.  At its end each lane sorts what it has, and the
+ * for all lanes, and rows behind the bound are dropped before anything of them but the first key
+ * is read.  Full sort is the same without a bound.  At its end each lane sorts what it has, and the
  * single part merges the lanes.
  *
  * Rows keep their payload.  Slots of forgotten rows are used again; their strings are garbage until

@@ -17,12 +17,13 @@
  * which it wants them.  It never blocks and never sleeps; it checks ax_task_stopped at least every
  * 5 ms of work.  The driver zeroes the event before each step.
  *
- * Values that cannot be converted (ERANGE, ETEXT, ENOTNULL) are errors of rows: the rows before them
- * are delivered, with the error as the batch's poison.  Damage (ECORRUPT) is an error of the step.
+ * Values that cannot be converted (ERANGE, ETEXT, ENOTNULL) are errors of rows: the rows before
+ * them are delivered, with the error as the batch's poison.  Damage (ECORRUPT) is an error of the
+ * step.
  *
  * Hostile input.  Any byte may lie.  Every length and offset is checked against the file before it
- * is used, memory is bounded by the budget, recursion by a depth.  A file that is refused is refused
- * with its place; a row is never skipped silently.
+ * is used, memory is bounded by the budget, recursion by a depth.  A file that is refused is
+ * refused with its place; a row is never skipped silently.
  *
  * Threads.  An ax_fmt_file is immutable after opening and shared by all lanes, but for what its
  * format loads later and keeps for all (marks, page indexes, path directories): that is allocated
@@ -43,7 +44,7 @@
 typedef struct ax_format ax_format;
 typedef struct ax_fmt_op ax_fmt_op;      /* opaque; each format has its own structs behind it */
 
-/* ---- schemas ------------------------------------------------------------------------------------ */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 typedef struct ax_field
 {
@@ -59,7 +60,7 @@ typedef struct ax_field
 
 typedef struct ax_schema { ax_field *field; uint32_t n; } ax_schema;
 
-/* ---- opened files --------------------------------------------------------------------------------- */
+/* ---- opened files ---------------------------------------------------------------------------- */
 
 /* One file (or part, or table directory) whose metadata is parsed.  Formats embed this as the first
  * member of their own struct. */
@@ -110,11 +111,13 @@ typedef struct ax_delete_ref
     uint32_t nfields;
 } ax_delete_ref;
 
-/* ---- what a table wants of a file ----------------------------------------------------------------- */
+/* ---- what a table wants of a file ------------------------------------------------------------ */
 
-typedef enum ax_epoch { AX_EPOCH_NONE, AX_EPOCH_S, AX_EPOCH_MS, AX_EPOCH_US, AX_EPOCH_NS, AX_EPOCH_DAYS } ax_epoch;
+typedef enum ax_epoch { AX_EPOCH_NONE, AX_EPOCH_S, AX_EPOCH_MS, AX_EPOCH_US, AX_EPOCH_NS,
+    AX_EPOCH_DAYS } ax_epoch;
 typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID, AX_BIN_HEX } ax_binary_as;
-typedef enum ax_encoding_check { AX_ENC_FAIL, AX_ENC_REMOVE, AX_ENC_REPLACE, AX_ENC_TRUNCATE } ax_encoding_check;
+typedef enum ax_encoding_check { AX_ENC_FAIL, AX_ENC_REMOVE, AX_ENC_REPLACE, AX_ENC_TRUNCATE }
+    ax_encoding_check;
 typedef enum ax_virtual { AX_VIRT_NONE, AX_VIRT_PATH, AX_VIRT_FILE, AX_VIRT_SIZE, AX_VIRT_MTIME,
     AX_VIRT_ROW_NUMBER, AX_VIRT_ROW_GROUP, AX_VIRT_PART, AX_VIRT_PART_OFFSET, AX_VIRT_PARTITION,
     AX_VIRT_ROWID /* split_id << 32 | row in split, a SEQ vector: identity that passes joins */
@@ -165,7 +168,7 @@ typedef struct ax_fmt_bind
     ax_value *value;           /* ... and this is its value */
 } ax_fmt_bind;
 
-/* ---- operations ------------------------------------------------------------------------------------ */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 typedef enum ax_step { AX_STEP_NEED, AX_STEP_BATCH, AX_STEP_DONE } ax_step;
 
@@ -193,7 +196,7 @@ typedef struct ax_rowset { const ax_rowrange *range; uint32_t n; } ax_rowset;
 
 typedef struct ax_fmt_input
 {
-    ax_io_file *file;          /* opened file, borrowed; for directory formats NULL and uri counts */
+    ax_io_file *file;          /* opened file, borrowed; NULL for directory formats: uri counts */
     const char *uri;
     ax_budget *meta_budget;    /* account of the metadata */
     const char *options;       /* format options as "key=value" lines, or NULL */
@@ -240,7 +243,7 @@ typedef struct ax_scan_req
     ax_budget *budget;         /* pages are charged here */
 } ax_scan_req;
 
-/* ---- the struct -------------------------------------------------------------------------------------- */
+/* ---- the struct ------------------------------------------------------------------------------ */
 
 struct ax_format
 {
@@ -262,8 +265,8 @@ struct ax_format
     void (*split)(const ax_fmt_file *f, uint32_t i, ax_split *out);
 
     /* Resolve declared columns.  ENOCOLUMN, EAMBIGUOUS, ETYPE with both types in the message. */
-    ax_status (*bind)(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_colspec *col, uint32_t ncols,
-                      const ax_bind_opts *opts, ax_fmt_bind **out);
+    ax_status (*bind)(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_colspec *col,
+                      uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out);
 
     /* Bounds of a declared column in one split from metadata in memory, in the declared type.
      * false: not known without reading, or not trustworthy. */
