@@ -155,11 +155,53 @@ ax_status ax_num_to_f32(const ax_num *a, float *out)
 
 /* ---- from floats ---------------------------------------------------------------------------- */
 
-static ax_status from_float(double f, int digits, ax_num *out)
+/* The first `digits` digits of f > 0, rounded as printf does it (exactly; ties to even): *m * 10^*exp.
+ * Everyday magnitudes in 128 bits; false: f is none of them. */
+static bool exact_digits(double f, int digits, int64_t *m, int *exp)
+{
+    int two, ten, shift;
+    ax_u128 bits, n = 0, rest, half, end = ax_pow10((uint32_t) digits);
+    ax_u128 mant = (ax_u128) (uint64_t) ldexp(frexp(f, &two), 53);
+
+    shift = 53 - two; /* f = mant / 2^shift */
+    ten = digits - (int) floor(two * 0.30103);
+    if (shift <= 0 || shift > 120)
+        return false;
+    bits = ((ax_u128) 1 << shift) - 1;
+    /* the guess is one too high or just right */
+    for (; ten >= 0 && ten <= 22; ten--)
+    {
+        n = mant * ax_pow10((uint32_t) ten); /* below 2^127 */
+        if (n >> shift < end)
+            break;
+    }
+    if (ten < 0 || ten > 22 || n >> shift < end / 10)
+        return false;
+    rest = n & bits;
+    half = (bits >> 1) + 1;
+    n >>= shift;
+    n += rest > half || (rest == half && (n & 1));
+    *m = (int64_t) n;
+    *exp = -ten;
+    return true;
+}
+
+static void printed_digits(double f, int digits, int64_t *m, int *exp)
 {
     char text[48];
     const char *p = text;
-    int64_t m = 0;
+
+    *m = 0;
+    snprintf(text, sizeof(text), "%.*e", digits - 1, f);
+    for (; *p != 'e'; p++) /* the locale's point is skipped */
+        if (*p >= '0' && *p <= '9')
+            *m = *m * 10 + (*p - '0');
+    *exp = (int) strtol(p + 1, NULL, 10) - (digits - 1);
+}
+
+static ax_status from_float(double f, int digits, ax_num *out)
+{
+    int64_t m;
     int exp;
 
     if (isnan(f) || isinf(f))
@@ -174,11 +216,8 @@ static ax_status from_float(double f, int digits, ax_num *out)
         *out = (ax_num){.v = (int64_t) f};
         return AX_OK;
     }
-    snprintf(text, sizeof(text), "%.*e", digits - 1, fabs(f));
-    for (; *p != 'e'; p++) /* the locale's point is skipped */
-        if (*p >= '0' && *p <= '9')
-            m = m * 10 + (*p - '0');
-    exp = (int) strtol(p + 1, NULL, 10) - (digits - 1);
+    if (!exact_digits(fabs(f), digits, &m, &exp))
+        printed_digits(fabs(f), digits, &m, &exp);
     while (m % 10 == 0)
     {
         m /= 10;

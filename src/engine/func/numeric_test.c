@@ -4,6 +4,8 @@
 #include "func/numeric.h"
 #include "func/wide_int.h"
 
+#include <math.h>
+
 static ax_num num(const char *s)
 {
     ax_num r;
@@ -235,6 +237,35 @@ static void floats_are_nearest(void **state)
     }
 }
 
+/* The server prints with 15 or 6 digits and reads that. */
+static void digits_of_floats_are_printf_s(void **state)
+{
+    (void) state;
+    for (int i = 0; i < 300000; i++)
+    {
+        double d = (double) (int64_t) (rnd() >> (rnd() % 64)) * pow(10, (int) (rnd() % 30) - 22);
+        char text[64];
+        ax_num got, want;
+
+        if (i % 7 == 0) /* ties, and values just below a power of ten */
+            d = i % 2 ? (double) (rnd() % 1000000) + 0.5 : pow(10, i % 16) * (1 - 0x1p-50);
+        snprintf(text, sizeof(text), "%.15g", d);
+        if (ax_num_parse(text, (uint32_t) strlen(text), &want))
+        {
+            assert_int_equal(ax_num_from_f64(d, &got), AX_OK);
+            if (got.v != want.v || got.dscale != want.dscale)
+                fail_msg("%.17g is not %s", d, text);
+        }
+        snprintf(text, sizeof(text), "%.6g", (double) (float) d);
+        if (ax_num_parse(text, (uint32_t) strlen(text), &want))
+        {
+            assert_int_equal(ax_num_from_f32((float) d, &got), AX_OK);
+            if (got.v != want.v || got.dscale != want.dscale)
+                fail_msg("%.9g is not %s", (double) (float) d, text);
+        }
+    }
+}
+
 static void declared_types_tell_what_fits(void **state)
 {
     ax_type t = ax_type_make(AX_T_NUMERIC);
@@ -293,6 +324,7 @@ int main(void)
         cmocka_unit_test(division_of_256_bits_inverts_multiplication),
         cmocka_unit_test(digits_are_counted),
         cmocka_unit_test(floats_are_nearest),
+        cmocka_unit_test(digits_of_floats_are_printf_s),
         cmocka_unit_test(declared_types_tell_what_fits),
         cmocka_unit_test(promised_results_are_not_beyond),
     };
