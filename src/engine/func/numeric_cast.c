@@ -155,7 +155,7 @@ ax_status ax_num_to_f32(const ax_num *a, float *out)
 
 /* ---- from floats ---------------------------------------------------------------------------- */
 
-/* The first `digits` digits of f > 0, rounded as printf does it (exactly; ties to even): *m * 10^*exp.
+/* The first `digits` digits of f > 0, rounded as printf does it (ties to even): *m * 10^*exp.
  * Everyday magnitudes in 128 bits; false: f is none of them. */
 static bool exact_digits(double f, int digits, int64_t *m, int *exp)
 {
