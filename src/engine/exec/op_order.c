@@ -21,7 +21,7 @@
 typedef struct olane
 {
     ax_arena *rows;          /* owned: slots */
-    ax_arena *strs;          /* owned: bytes of strings */
+    ax_arena *strs;          /* owned: bytes of strings, nested vectors */
     ax_arena *list;          /* owned: entries */
     ax_arena *scratch;       /* owned: reset per batch */
     ax_order_entry *e;       /* [cap] in list */
@@ -30,7 +30,7 @@ typedef struct olane
     uint64_t dict_uid;
     uint64_t *dict_image;
     uint8_t *free_row;       /* linked through their first 8 bytes */
-    uint64_t str_bytes;      /* taken from strs */
+    size_t sweep_at;         /* bytes in strs at which garbage is swept */
     uint64_t rows_in;
     uint64_t bound;          /* rows with a greater image cannot enter */
     bool full;               /* the buffer once held all wanted rows: `last` is valid */
@@ -89,7 +89,7 @@ static ax_status layout_init(ax_task *t, order *o, const ax_order_spec *spec)
     {
         uint32_t width = ax_phys_width(l->type[c].phys);
 
-        if (ax_type_is_str(l->type[c]))
+        if (ax_type_is_str(l->type[c]) || ax_order_nested(l->type[c]))
             width = 16;
         AX_CHECK(t, width > 0, AX_EUNSUPPORTED, "rows with columns of type %s cannot be ordered",
                  ax_type_name(l->type[c].id));
@@ -97,6 +97,9 @@ static ax_status layout_init(ax_task *t, order *o, const ax_order_spec *spec)
         off += (width + 7) & ~7u;
     }
     l->row_bytes = off;
+    for (uint32_t k = 0; k < spec->nkeys; k++)
+        AX_CHECK(t, !ax_order_nested(l->type[l->key[k].col]), AX_EUNSUPPORTED,
+                 "type %s cannot be ordered", ax_type_name(l->type[l->key[k].col].id));
     l->exact = spec->nkeys == 0 || ax_order_exact(l->type[l->key[0].col]);
     return AX_OK;
 }
@@ -112,6 +115,7 @@ static ax_status olane_init(ax_task *t, order *o, olane **out)
     AX_NEW(t, l->scratch, ax_arena_create(t->budget, 0));
     AX_NEW(t, l->dict, ax_arena_create(t->budget, 0));
     l->bound = ~(uint64_t) 0;
+    l->sweep_at = STR_GARBAGE_BYTES;
     return AX_OK;
 }
 
@@ -181,39 +185,74 @@ static ax_status grow(ax_task *t, olane *l, uint64_t cap)
     return AX_OK;
 }
 
-/* Copy the living strings once they are less than half of what strs holds. */
-static ax_status sweep_strings(ax_task *t, const order *o, olane *l)
+static void nested_at(const uint8_t *slot, const ax_vec **v, uint32_t *idx)
 {
-    uint64_t live = 0;
-    ax_arena *strs;
+    memcpy(v, slot, sizeof(*v));
+    memcpy(idx, slot + 8, sizeof(*idx));
+}
 
-    for (uint64_t i = 0; i < l->n; i++)
-        for (uint32_t c = 0; c < o->lay.ncols; c++)
-            if (ax_type_is_str(o->lay.type[c]))
-                live += ax_order_row_value(&o->lay, c, l->e[i].row).u.s.len;
-    if (l->str_bytes < 2 * live + STR_GARBAGE_BYTES)
-        return AX_OK;
-    AX_NEW(t, strs, ax_arena_create(t->budget, 0));
-    for (uint64_t i = 0; i < l->n; i++)
-        for (uint32_t c = 0; c < o->lay.ncols; c++)
-        {
-            ax_value v = ax_order_row_value(&o->lay, c, l->e[i].row);
-            uint8_t *p;
+static void nested_set(uint8_t *slot, const ax_vec *v, uint64_t idx)
+{
+    memcpy(slot, &v, sizeof(v));
+    memcpy(slot + 8, &idx, sizeof(idx));
+}
 
-            if (!ax_type_is_str(v.type) || v.u.s.len == 0)
-                continue;
-            p = (uint8_t *) ax_arena_alloc(strs, v.u.s.len);
-            if (p == NULL)
-            {
-                ax_arena_destroy(strs); /* nobody reads rows after a failure */
-                return ax_fail_nomem(t, v.u.s.len);
-            }
-            memcpy(p, v.u.s.p, v.u.s.len);
-            memcpy(l->e[i].row + o->lay.off[c], &p, sizeof(p));
-        }
+static ax_status sweep_nested(ax_task *t, const order *o, olane *l, uint32_t c, ax_arena *to)
+{
+    const ax_vec *v[AX_BATCH_ROWS];
+    uint32_t idx[AX_BATCH_ROWS], off = o->lay.off[c];
+
+    for (uint64_t i = 0; i < l->n; i += AX_BATCH_ROWS)
+    {
+        uint32_t n = l->n - i < AX_BATCH_ROWS ? (uint32_t) (l->n - i) : AX_BATCH_ROWS;
+        ax_vec *out;
+
+        for (uint32_t k = 0; k < n; k++)
+            nested_at(l->e[i + k].row + off, &v[k], &idx[k]);
+        AX_NEW(t, out, ax_arena_alloc(to, sizeof(*out)));
+        AX_TRY(ax_order_merge(t, to, v, idx, n, true, out));
+        for (uint32_t k = 0; k < n; k++)
+            nested_set(l->e[i + k].row + off, out, k);
+    }
+    return AX_OK;
+}
+
+static ax_status sweep_strings(ax_task *t, const order *o, olane *l, uint32_t c, ax_arena *to)
+{
+    for (uint64_t i = 0; i < l->n; i++)
+    {
+        ax_value v = ax_order_row_value(&o->lay, c, l->e[i].row);
+        uint8_t *p;
+
+        if (v.u.s.len == 0)
+            continue;
+        AX_NEW(t, p, ax_arena_alloc(to, v.u.s.len));
+        memcpy(p, v.u.s.p, v.u.s.len);
+        memcpy(l->e[i].row + o->lay.off[c], &p, sizeof(p));
+    }
+    return AX_OK;
+}
+
+/* Copy what the living rows refer to, and forget the rest.  After a failure nobody reads rows. */
+static ax_status sweep(ax_task *t, const order *o, olane *l)
+{
+    ax_status s = AX_OK;
+    ax_arena *to;
+
+    AX_NEW(t, to, ax_arena_create(t->budget, 0));
+    for (uint32_t c = 0; c < o->lay.ncols && s == AX_OK; c++)
+        if (ax_order_nested(o->lay.type[c]))
+            s = sweep_nested(t, o, l, c, to);
+        else if (ax_type_is_str(o->lay.type[c]))
+            s = sweep_strings(t, o, l, c, to);
+    if (s != AX_OK)
+    {
+        ax_arena_destroy(to);
+        return s;
+    }
     ax_arena_destroy(l->strs);
-    l->strs = strs;
-    l->str_bytes = live;
+    l->strs = to;
+    l->sweep_at = 2 * ax_arena_used_bytes(to) + STR_GARBAGE_BYTES;
     return AX_OK;
 }
 
@@ -256,7 +295,7 @@ static ax_status shrink(ax_task *t, order *o, olane *l)
     l->last = l->e[keep - 1].row;
     l->bound = l->e[keep - 1].image;
     publish(o, l, l->bound);
-    return l->str_bytes > STR_GARBAGE_BYTES ? sweep_strings(t, o, l) : AX_OK;
+    return ax_arena_used_bytes(l->strs) > l->sweep_at ? sweep(t, o, l) : AX_OK;
 }
 
 /* ---- input ---------------------------------------------------------------------------------- */
@@ -297,7 +336,6 @@ static ax_status copy_strings(ax_task *t, olane *l, const ax_vec *v, uint32_t of
         if (v->null == NULL || !v->null[i])
             total += v->u.view.len[i];
     AX_NEW(t, to, ax_arena_alloc(l->strs, total));
-    l->str_bytes += total;
     for (uint32_t i = 0; i < n; i++)
     {
         uint64_t len = v->null != NULL && v->null[i] ? 0 : v->u.view.len[i];
@@ -327,6 +365,14 @@ static ax_status copy_rows(ax_task *t, const order *o, olane *l, const ax_batch 
         uint32_t width = ax_phys_width(o->lay.type[c].phys), off = o->lay.off[c];
         ax_vec flat, *v = &flat;
 
+        if (ax_order_nested(o->lay.type[c]))
+        {
+            AX_NEW(t, v, ax_arena_alloc(l->strs, sizeof(*v)));
+            AX_TRY(ax_vec_gather(t, l->strs, &in->col[c], sel, n, true, v));
+            for (uint32_t i = 0; i < n; i++)
+                nested_set(row[i] + off, v, i);
+            continue;
+        }
         AX_TRY(ax_vec_gather(t, l->scratch, &in->col[c], sel, n, false, &flat));
         if (ax_type_is_str(o->lay.type[c]))
             AX_TRY(copy_strings(t, l, v, off, row, n));
@@ -684,6 +730,17 @@ static ax_status out_column(ax_task *t, ax_arena *a, const ax_order_layout *l, u
     return AX_OK;
 }
 
+static ax_status out_nested(ax_task *t, ax_arena *a, uint32_t off, uint8_t *const *row, uint32_t n,
+                            ax_vec *out)
+{
+    const ax_vec *v[AX_BATCH_ROWS];
+    uint32_t idx[AX_BATCH_ROWS];
+
+    for (uint32_t i = 0; i < n; i++)
+        nested_at(row[i] + off, &v[i], &idx[i]);
+    return ax_order_merge(t, a, v, idx, n, false, out);
+}
+
 static ax_status order_part_next(ax_task *t, ax_part *p, ax_batch **out)
 {
     const ax_order_layout *l = &p->owner->lay;
@@ -717,7 +774,9 @@ static ax_status order_part_next(ax_task *t, ax_part *p, ax_batch **out)
     for (uint32_t i = 0; i < n; i++)
         memcpy(&o->rowid[i], row[i], sizeof(o->rowid[i]));
     for (uint32_t c = 0; c < l->ncols; c++)
-        AX_TRY(out_column(t, p->out, l, c, row, n, &o->col[c]));
+        AX_TRY(ax_order_nested(l->type[c])
+                   ? out_nested(t, p->out, l->off[c], row, n, &o->col[c])
+                   : out_column(t, p->out, l, c, row, n, &o->col[c]));
     *out = o;
     return AX_OK;
 }

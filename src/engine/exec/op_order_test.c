@@ -200,6 +200,118 @@ static void strings_are_swept(void **state)
     table_free(&t);
 }
 
+/* A list of i % 4 texts "<i>.<k>" and a document "d<i>" for each row i, null for i % 7 == 3. */
+static void nested_batch(ax_arena *a, uint32_t row0, uint32_t n, ax_vec *col)
+{
+    uint32_t *off = (uint32_t *) values(a, 4 * n + 4), *len = (uint32_t *) values(a, 16 * n + 4);
+    uint32_t *dlen = (uint32_t *) values(a, 4 * n + 4);
+    const uint8_t **ptr = (const uint8_t **) values(a, 32 * n + 8);
+    const uint8_t **dptr = (const uint8_t **) values(a, 8 * n + 8);
+    uint8_t *null = (uint8_t *) values(a, n);
+    int64_t *key = (int64_t *) values(a, 8 * n + 8);
+    ax_vec *child = (ax_vec *) values(a, sizeof(*child));
+
+    for (uint32_t i = 0; i < n; i++)
+    {
+        char *doc = (char *) values(a, 24);
+
+        key[i] = row0 + i;
+        null[i] = (row0 + i) % 7 == 3;
+        dlen[i] = (uint32_t) snprintf(doc, 24, "d%u", row0 + i);
+        dptr[i] = (const uint8_t *) doc;
+        off[i + 1] = off[i];
+        for (uint32_t k = 0; !null[i] && k < (row0 + i) % 4; k++)
+        {
+            char *e = (char *) values(a, 24);
+
+            len[off[i + 1]] = (uint32_t) snprintf(e, 24, "%u.%u", row0 + i, k);
+            ptr[off[i + 1]++] = (const uint8_t *) e;
+        }
+    }
+    *child = (ax_vec){.kind = AX_VK_VIEW, .type = ax_type_make(AX_T_TEXT), .n = off[n]};
+    child->u.view.ptr = ptr;
+    child->u.view.len = len;
+    col[0] = (ax_vec){.kind = AX_VK_FLAT, .type = ax_type_make(AX_T_INT8), .n = n, .u.data = key};
+    col[1] = (ax_vec){.kind = AX_VK_LIST, .type = ax_type_make(AX_T_LIST), .n = n, .null = null};
+    col[1].u.list.off = off;
+    col[1].u.list.child = child;
+    col[2] = (ax_vec){.kind = AX_VK_DOC, .type = ax_type_make(AX_T_JSONB), .n = n, .null = null};
+    col[2].u.doc.ptr = dptr;
+    col[2].u.doc.len = dlen;
+}
+
+static bool same_text(const uint8_t *p, uint32_t len, const char *want)
+{
+    return len == strlen(want) && memcmp(p, want, len) == 0;
+}
+
+static void check_nested(const ax_batch *o, uint32_t i)
+{
+    uint32_t id = (uint32_t) ((int64_t *) o->col[0].u.data)[i];
+    const ax_vec *list = &o->col[1], *doc = &o->col[2];
+    bool null = id % 7 == 3;
+    char want[24];
+
+    assert_int_equal(list->null != NULL && list->null[i], null);
+    assert_int_equal(doc->null != NULL && doc->null[i], null);
+    if (null)
+        return;
+    snprintf(want, sizeof(want), "d%u", id);
+    assert_true(same_text(doc->u.doc.ptr[i], doc->u.doc.len[i], want));
+    assert_int_equal(list->u.list.off[i + 1] - list->u.list.off[i], id % 4);
+    for (uint32_t k = 0; k < id % 4; k++)
+    {
+        uint32_t e = list->u.list.off[i] + k;
+
+        snprintf(want, sizeof(want), "%u.%u", id, k);
+        assert_true(same_text(list->u.list.child->u.view.ptr[e],
+                              list->u.list.child->u.view.len[e], want));
+    }
+}
+
+static void nested_payload(void **state)
+{
+    ax_type types[3] = {ax_type_make(AX_T_INT8), ax_type_make(AX_T_LIST), ax_type_make(AX_T_JSONB)};
+    ax_order_key key = {0, true, false};
+    ax_order_spec s = {.type = types, .ncols = 3, .key = &key, .nkeys = 1, .limit = 3000};
+    table none = {.nrows = 0};
+    uint32_t nparts, rows = 0;
+    ax_vec col[3];
+    ax_batch b = {.ncols = 3, .col = col}, *o;
+    ax_arena *a;
+    ax_part *p;
+    ax_task t;
+    run r;
+
+    (void) state;
+    run_init(&r, &none, 1, INT64_MAX);
+    assert_int_equal(create(&r, &s), AX_OK);
+    assert_int_equal(ax_task_init(&t, &r.budget, NULL), AX_OK);
+    a = ax_arena_create(&r.data_budget, 0);
+    for (uint32_t i = 0; i < 60; i++) /* ascending keys: each row enters, most are forgotten */
+    {
+        ax_arena_reset(a);
+        b.nrows = b.nsel = 1000;
+        nested_batch(a, i * 1000, 1000, col);
+        assert_int_equal(r.b->ops->put(&t, r.b, 0, &b), AX_OK);
+    }
+    ax_arena_destroy(a);
+    assert_int_equal(r.b->ops->put_end(&t, r.b, 0), AX_OK);
+    assert_int_equal(r.b->ops->prepare(&t, r.b, &nparts), AX_OK);
+    assert_int_equal(r.b->ops->part_begin(&t, r.b, 0, t.arena, &p), AX_OK);
+    while (r.b->ops->part_next(&t, p, &o) == AX_OK && o != NULL)
+        for (uint32_t i = 0; i < o->nrows; i++, rows++)
+        {
+            assert_int_equal(((int64_t *) o->col[0].u.data)[i], 59999 - rows);
+            check_nested(o, i);
+        }
+    assert_int_equal(rows, 3000);
+    r.b->ops->part_end(p);
+    ax_task_fini(&t);
+    assert_true(r.budget.peak_bytes < (8 << 20));
+    run_free(&r);
+}
+
 static void large_sort(void **state)
 {
     static const gen g[] = {{AX_T_INT4, 0, 1, 10}, {AX_T_INT8, 0, 0, 0}};
@@ -272,6 +384,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_key),    cmocka_unit_test(many_keys),
         cmocka_unit_test(no_key),     cmocka_unit_test(strings_are_swept),
+        cmocka_unit_test(nested_payload),
         cmocka_unit_test(large_sort), cmocka_unit_test(budget),
         cmocka_unit_test(stopped),
     };
