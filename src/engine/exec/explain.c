@@ -49,7 +49,7 @@ static void scan_stats(const ax_exec *x, ax_scan_stats *s)
     s->pages_skipped = LOAD(scan.pages_skipped);
     s->bytes_compressed = LOAD(scan.bytes_compressed);
     s->bytes_decompressed = LOAD(scan.bytes_decompressed);
-    s->read_ns = LOAD(scan.read_ns);
+    s->read_ns = LOAD(scan.read_ns) + LOAD(io.wait_ns);
     s->decode_ns = LOAD(scan.decode_ns);
     s->filter_ns = LOAD(scan.filter_ns);
 }

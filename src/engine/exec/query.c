@@ -10,9 +10,12 @@
 
 ax_status ax_exec_task(ax_exec *x, ax_task *t)
 {
+    ax_status s;
+
     memset(t, 0, sizeof *t);
-    t->io = &x->io;
-    return ax_task_init(t, &x->budget, &x->stop);
+    s = ax_task_init(t, &x->budget, &x->stop);
+    t->io = &x->io; /* afterwards: a new task has no account */
+    return s;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
