@@ -254,7 +254,8 @@ static void test_casts(void **state)
 
                     if (from[x] < AX_KT_F32 && to[x] < AX_KT_F32)
                     {
-                        int64_t v = get_i(buf_a, from[x], i), half = (int64_t) (1ull << (8 * widths[to[x]] - 1));
+                        int64_t v = get_i(buf_a, from[x], i);
+                        int64_t half = (int64_t) (1ull << (8 * widths[to[x]] - 1));
 
                         fits = to[x] == AX_KT_I64 || (v >= -half && v < half);
                         assert_true(!fits || get_i(buf_out, to[x], i) == v);
