@@ -21,6 +21,7 @@
 #include "access/parallel.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
@@ -164,6 +165,22 @@ afdw_engine_gone(void)
 	return engine_gone;
 }
 
+/*
+ * Descriptors that the engine may keep open: a share of this process's, told
+ * to the server so that it keeps fewer itself.  Half of what it leaves to
+ * extensions, lest others find none.
+ */
+static uint32
+reserve_files(void)
+{
+	static int	reserved = 0;	/* once, also when the engine cannot be created at first */
+	int			n = Max(Min(max_safe_fds / 6, 256), 8);
+
+	for (; reserved < n; reserved++)
+		ReserveExternalFD();
+	return (uint32) n;
+}
+
 ax_engine *
 afdw_engine(void)
 {
@@ -176,6 +193,7 @@ afdw_engine(void)
 
 		Assert(IsUnderPostmaster || !IsPostmasterEnvironment);
 		opts.max_threads = (uint32) afdw_max_threads;
+		opts.max_open_files = reserve_files();
 		ax_error_clear(&err);
 		if (ax_engine_create(&opts, &engine, &err) != AX_OK)
 		{

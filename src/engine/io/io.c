@@ -330,7 +330,7 @@ ax_status ax_io_list_now(ax_task *t, ax_io *io, ax_io_req *r, bool *late)
     if (r->arena != NULL)
         t->arena = r->arena;
     if (b == NULL)
-        st = ax_io_local_list(t, r->uri, r->recursive, &r->entries, &r->nentries);
+        st = ax_io_local_list(t, io, r->uri, r->recursive, &r->entries, &r->nentries);
     else
         st = b->list(t, b->self, r->uri, r->recursive, &r->entries, &r->nentries);
     t->arena = scratch;

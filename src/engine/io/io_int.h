@@ -146,8 +146,8 @@ void ax_io_local_close(ax_io_file *f);
 ax_status ax_io_local_stat(ax_task *t, const char *uri, ax_io_id *out, bool *is_dir) AX_MUST_USE;
 ax_status ax_io_local_check(ax_task *t, ax_io_file *f) AX_MUST_USE;
 void ax_io_local_advise(ax_io_file *f, uint64_t off, uint64_t len);
-ax_status ax_io_local_list(ax_task *t, const char *uri, bool recursive, ax_io_entry **out,
-                           uint32_t *n) AX_MUST_USE;
+ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursive,
+                           ax_io_entry **out, uint32_t *n) AX_MUST_USE;
 
 /* One piece of a read; a NULL dst is skipped over. */
 typedef struct ax_io_piece

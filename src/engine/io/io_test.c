@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -284,6 +285,56 @@ static void descriptors_are_bounded(void **state)
     for (int i = 0; i < 20; i++)
         ax_io_file_unref(f[i]);
     assert_int_equal(x->io->open_files, 0);
+}
+
+/* The rest of the process may leave less than the limit: idle ones make way. */
+static void idle_descriptors_make_way_when_the_kernel_has_none(void **state)
+{
+    fixture *x = (fixture *) *state;
+    ax_io_file *f[6];
+    ax_io_entry *entry;
+    uint32_t n;
+    ax_buf *b;
+    char name[20];
+    int taken[1024], ntaken = 0, fd;
+    struct rlimit old, low;
+
+    for (int i = 0; i < 6; i++)
+    {
+        snprintf(name, sizeof name, "f%d", i);
+        put_file(x, name, blob + i, 1000);
+    }
+    x->io->max_open_files = 100;
+    for (int i = 0; i < 3; i++)
+    {
+        snprintf(name, sizeof name, "f%d", i);
+        assert_ok(x, ax_io_open(&x->t, x->io, in_dir(x, name), &f[i]));
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    low = old;
+    low.rlim_cur = 200;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    while (ntaken < 1024 && (fd = open("/dev/null", O_RDONLY)) >= 0)
+        taken[ntaken++] = fd;
+    for (int i = 3; i < 6; i++)
+    {
+        snprintf(name, sizeof name, "f%d", i);
+        assert_ok(x, ax_io_open(&x->t, x->io, in_dir(x, name), &f[i]));
+    }
+    assert_ok(x, ax_io_list(&x->t, x->io, x->dir, false, &entry, &n));
+    assert_int_equal(n, 6);
+    for (int i = 0; i < 6; i++)
+    {
+        assert_ok(x, ax_io_read(&x->t, x->io, f[i], 10, 500, &b));
+        assert_memory_equal(b->data, blob + i + 10, 500);
+        ax_buf_unref(b);
+        assert_true(x->io->open_files <= 3);
+    }
+    while (ntaken > 0)
+        close(taken[--ntaken]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    for (int i = 0; i < 6; i++)
+        ax_io_file_unref(f[i]);
 }
 
 typedef struct reader
@@ -1051,6 +1102,7 @@ int main(void)
         TEST(schemes_are_told_apart),
         TEST(a_changed_file_is_noticed),
         TEST(descriptors_are_bounded),
+        TEST(idle_descriptors_make_way_when_the_kernel_has_none),
         TEST(files_are_shared_between_threads),
         TEST(local_and_memory_requests_are_served_at_once),
         TEST(near_ranges_become_one_read),

@@ -64,39 +64,6 @@ static ax_status check_regular(ax_task *t, mode_t mode, const char *name)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* Open without ever blocking: asking first keeps devices untouched, and O_NONBLOCK with a second
- * look covers a pipe that was put there in between. */
-static ax_status open_regular(ax_task *t, const char *path, const char *name, int *out,
-                              ax_io_id *id)
-{
-    struct stat st;
-    ax_status rc;
-    int fd;
-
-    if (stat(path, &st) != 0)
-        return ax_io_fail_os(t, errno, "could not open file", name);
-    AX_TRY(check_regular(t, st.st_mode, name));
-    do
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0)
-        return ax_io_fail_os(t, errno, "could not open file", name);
-    if (fstat(fd, &st) != 0)
-        rc = ax_io_fail_os(t, errno, "could not stat file", name);
-    else
-        rc = check_regular(t, st.st_mode, name);
-    if (rc != AX_OK)
-    {
-        close(fd);
-        return rc;
-    }
-    /* Some network file systems would honour it on regular files. */
-    (void) fcntl(fd, F_SETFL, 0);
-    id_of(&st, id);
-    *out = fd;
-    return AX_OK;
-}
-
 static void lru_remove(ax_io *io, ax_io_file *f)
 {
     if (f->lru_prev != NULL)
@@ -122,19 +89,76 @@ static void lru_append(ax_io *io, ax_io_file *f)
     io->lru_newest = f;
 }
 
-/* Give descriptors up until there is room for one more; the lock is held.  When all are in use the
- * limit is passed: it is a matter of good manners, the kernel's own limit is higher. */
+/* Give the descriptor up that nobody has used for longest; the lock is held.  false: all are in
+ * use. */
+static bool drop_oldest(ax_io *io)
+{
+    ax_io_file *f = io->lru_oldest;
+
+    if (f == NULL)
+        return false;
+    lru_remove(io, f);
+    close(f->fd);
+    f->fd = -1;
+    io->open_files--;
+    return true;
+}
+
+/* Make room for one more; the lock is held.  When all are in use the limit is passed: it is a
+ * matter of good manners, the kernel's own limit is higher. */
 static void make_room(ax_io *io)
 {
-    while (io->open_files >= io->max_open_files && io->lru_oldest != NULL)
-    {
-        ax_io_file *f = io->lru_oldest;
+    while (io->open_files >= io->max_open_files && drop_oldest(io))
+        ;
+}
 
-        lru_remove(io, f);
-        close(f->fd);
-        f->fd = -1;
-        io->open_files--;
+/* The kernel's limit was met after all: the rest of the process has many descriptors. */
+static bool no_descriptor(int err)
+{
+    return err == EMFILE || err == ENFILE;
+}
+
+static bool spare_one(ax_io *io)
+{
+    bool found;
+
+    pthread_mutex_lock(&io->lock);
+    found = drop_oldest(io);
+    pthread_mutex_unlock(&io->lock);
+    return found;
+}
+
+/* Open without ever blocking: asking first keeps devices untouched, and O_NONBLOCK with a second
+ * look covers a pipe that was put there in between. */
+static ax_status open_regular(ax_task *t, ax_io *io, const char *path, const char *name, int *out,
+                              ax_io_id *id)
+{
+    struct stat st;
+    ax_status rc;
+    int fd;
+
+    if (stat(path, &st) != 0)
+        return ax_io_fail_os(t, errno, "could not open file", name);
+    AX_TRY(check_regular(t, st.st_mode, name));
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (fd < 0 && (errno == EINTR || (no_descriptor(errno) && spare_one(io))));
+    if (fd < 0)
+        return ax_io_fail_os(t, errno, "could not open file", name);
+    if (fstat(fd, &st) != 0)
+        rc = ax_io_fail_os(t, errno, "could not stat file", name);
+    else
+        rc = check_regular(t, st.st_mode, name);
+    if (rc != AX_OK)
+    {
+        close(fd);
+        return rc;
     }
+    /* Some network file systems would honour it on regular files. */
+    (void) fcntl(fd, F_SETFL, 0);
+    id_of(&st, id);
+    *out = fd;
+    return AX_OK;
 }
 
 /* Open again what was closed to save descriptors; the lock is held, and let go meanwhile. */
@@ -148,7 +172,7 @@ static ax_status reopen(ax_task *t, ax_io_file *f)
     make_room(io);
     io->open_files++;
     pthread_mutex_unlock(&io->lock);
-    st = open_regular(t, f->path, f->name, &fd, &id);
+    st = open_regular(t, io, f->path, f->name, &fd, &id);
     if (st == AX_OK && !same_content(&id, &f->id))
         st = fail_changed(t, f->name);
     pthread_mutex_lock(&io->lock);
@@ -204,7 +228,7 @@ ax_status ax_io_local_open(ax_task *t, ax_io_file *f)
     make_room(io);
     io->open_files++;
     pthread_mutex_unlock(&io->lock);
-    st = open_regular(t, f->path, f->name, &fd, &f->id);
+    st = open_regular(t, io, f->path, f->name, &fd, &f->id);
     if (st != AX_OK)
     {
         pthread_mutex_lock(&io->lock);
@@ -371,6 +395,7 @@ typedef struct ancestor
 typedef struct listing
 {
     ax_task *t;
+    ax_io *io;
     ax_io_entry *entry; /* in t->arena, room for cap */
     uint32_t n, cap;
     bool recursive;
@@ -408,7 +433,7 @@ static ax_status list_at(listing *l, int at, const char *path, const char *name,
 
     do
         fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-    while (fd < 0 && errno == EINTR);
+    while (fd < 0 && (errno == EINTR || (no_descriptor(errno) && spare_one(l->io))));
     if (fd < 0 && depth > 0 && errno == ENOENT)
         return AX_OK; /* removed since its parent was read */
     if (fd < 0)
@@ -507,10 +532,10 @@ static ax_status list_dir(listing *l, int fd, const char *name, const ancestor *
     return st;
 }
 
-ax_status ax_io_local_list(ax_task *t, const char *uri, bool recursive, ax_io_entry **out,
-                           uint32_t *n)
+ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursive,
+                           ax_io_entry **out, uint32_t *n)
 {
-    listing l = {.t = t, .recursive = recursive};
+    listing l = {.t = t, .io = io, .recursive = recursive};
     const char *path = ax_io_local_path(uri);
     char *name;
     size_t len = strlen(uri);
