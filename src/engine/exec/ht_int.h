@@ -110,6 +110,7 @@ typedef struct ax_ht_lane
     uint64_t probed, missed; /* since frozen */
     uint64_t staged_mark;  /* value of `staged` at the last look at repeats */
     uint64_t staged;
+    uint64_t staged_str_bytes; /* string bytes of staged rows */
     uint64_t *sample;      /* [AX_HT_SAMPLE] hashes of staged rows, 0: empty */
     uint32_t sample_n, sample_rows;
     bool frozen;

@@ -16,7 +16,7 @@
 #define CACHE_BYTES ((uint64_t) 512 << 10) /* half of a second-level cache */
 #define BYPASS_ROWS ((uint64_t) 256 << 10)
 #define THAW_ROWS ((uint64_t) 512 << 10)
-#define THAW_REPEATS 16u
+#define THAW_BYTES 300u /* staged bytes of a key beyond its first row that make a larger table pay */
 #define CHOSEN_MAX 16384
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -126,10 +126,13 @@ static void sample_staged(ax_ht_lane *l, uint64_t hash)
     l->sample_n++;
 }
 
-static void maybe_thaw(ax_ht_lane *l)
+static void maybe_thaw(const ax_ht *ht, ax_ht_lane *l)
 {
+    uint64_t row_bytes = ht->lay.row_bytes + l->staged_str_bytes / l->staged;
+
     l->staged_mark = l->staged;
-    if (l->sample_n >= AX_HT_SAMPLE / 2 || l->sample_rows <= THAW_REPEATS * l->sample_n)
+    if (l->sample_n >= AX_HT_SAMPLE / 2
+        || (l->sample_rows - l->sample_n) * row_bytes <= THAW_BYTES * (uint64_t) l->sample_n)
         return;
     l->frozen = false;
     l->bypass = false;
@@ -145,6 +148,7 @@ static ax_status stage(ax_task *t, const ax_ht *ht, ax_ht_lane *l, uint64_t hash
 
     AX_NEW(t, *row, ax_ht_row_add(l->mem, &ht->lay, p, hash, img));
     l->staged++;
+    l->staged_str_bytes += ax_ht_str_bytes(&ht->lay, img);
     if ((hash >> 20 & 255) == 0)
         sample_staged(l, hash);
     return AX_OK;
@@ -240,10 +244,14 @@ static inline void prefetch_slot(const ax_ht_dir *d, uint64_t hash)
 }
 
 /* The row a slot most likely leads to, half the distance later than the slot itself. */
-static inline void prefetch_row(const ax_ht_dir *d, uint64_t hash)
+AX_HT_INLINE void prefetch_row(const ax_ht_dir *d, uint64_t hash, ax_ht_shape shape)
 {
-    __builtin_prefetch((const void *) (uintptr_t) (d->slot[ax_ht_slot_of(d, hash)]
-                                                   & AX_HT_PTR_MASK));
+    const uint8_t *row = (const uint8_t *) (uintptr_t) (d->slot[ax_ht_slot_of(d, hash)]
+                                                        & AX_HT_PTR_MASK);
+
+    __builtin_prefetch(row);
+    if (shape == AX_HT_S || shape == AX_HT_WS || shape == AX_HT_ANY)
+        __builtin_prefetch(row + 64); /* bytes of strings stand behind the row */
 }
 
 AX_HT_INLINE uint8_t *look_up(const ax_ht *ht, const ax_ht_dir *d, uint64_t h,
@@ -288,7 +296,7 @@ AX_HT_INLINE ax_status probe(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n, c
         if (far && i + PREFETCH_ROWS < n)
         {
             prefetch_slot(&l->dir, hash[i + PREFETCH_ROWS]);
-            prefetch_row(&l->dir, hash[i + PREFETCH_ROWS / 2]);
+            prefetch_row(&l->dir, hash[i + PREFETCH_ROWS / 2], shape);
         }
         if (null != NULL && null[i])
         {
@@ -335,7 +343,7 @@ ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
             l->probed = l->missed = 0;
         }
         if (l->staged - l->staged_mark >= l->thaw_rows)
-            maybe_thaw(l);
+            maybe_thaw(ht, l);
     }
     switch (ht->lay.shape)
     {

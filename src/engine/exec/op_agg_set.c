@@ -5,6 +5,7 @@
  * of its groups, and with few groups, or none, the pairs of one group are still spread over parts.
  * What is counted in the end is each pair once. */
 #include "exec/agg_int.h"
+#include "exec/ht_image.h"
 
 #include <string.h>
 #include <sys/auxv.h>
@@ -121,7 +122,8 @@ static void pair_images(const ax_agg *g, const ax_agg_set *s, ax_ht_lane *l, con
     {
         uint8_t *r = row[keep[i]];
         const uint64_t *img = ax_ht_img(&g->ht.lay, r);
-        uint64_t h = ax_ht_row_hash(&g->ht.lay, r);
+        uint64_t h = g->ht.lay.shape == AX_HT_W1 ? ax_hash_u64(img[0])
+                                                 : ax_ht_row_hash(&g->ht.lay, r);
 
         for (uint32_t w = 0; w < vw; w++)
             o[w] = value[(size_t) i * vw + w];
