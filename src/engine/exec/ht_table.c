@@ -81,10 +81,47 @@ uint8_t *ax_ht_row_add(ax_arena *mem, const ax_ht_layout *lay, ax_ht_rows *rows,
 
 /* ---- directory ------------------------------------------------------------------------------- */
 
+typedef struct slab { ax_budget *budget; void *p; size_t bytes; } slab;
+
+static void slab_free(void *arg)
+{
+    slab *s = (slab *) arg;
+
+    ax_slab_free(s->budget, s->p, s->bytes);
+}
+
+/* Whole slabs that die with mem: an arena would round a power of two up to the next one. */
+static ax_status slab_alloc(ax_task *t, ax_arena *mem, size_t bytes, void **out)
+{
+    slab *s;
+
+    AX_NEW(t, s, ax_arena_alloc(mem, sizeof(*s)));
+    *s = (slab){ax_arena_budget(mem), NULL, bytes};
+    s->p = ax_slab_alloc(s->budget, bytes, true);
+    if (s->p == NULL)
+        return ax_fail_nomem(t, bytes);
+    if (!ax_arena_on_reset(mem, slab_free, s))
+    {
+        slab_free(s);
+        return ax_fail_nomem(t, sizeof(*s));
+    }
+    *out = s->p;
+    return AX_OK;
+}
+
 static ax_status dir_alloc(ax_task *t, ax_arena *mem, ax_ht_dir *d, uint64_t slots)
 {
-    AX_NEW(t, d->slot, ax_arena_values(mem, slots * sizeof(*d->slot)));
-    memset(d->slot, 0, slots * sizeof(*d->slot));
+    size_t bytes = slots * sizeof(*d->slot);
+    void *p;
+
+    if (bytes >= AX_SLAB_BYTES)
+        AX_TRY(slab_alloc(t, mem, bytes, &p));
+    else
+    {
+        AX_NEW(t, p, ax_arena_values(mem, bytes));
+        memset(p, 0, bytes);
+    }
+    d->slot = (uint64_t *) p;
     d->mask = slots - 1;
     d->limit = slots / 2;
     return AX_OK;
