@@ -112,7 +112,7 @@ static ax_status slab_alloc(ax_task *t, ax_arena *mem, size_t bytes, void **out)
 static ax_status dir_alloc(ax_task *t, ax_arena *mem, ax_ht_dir *d, uint64_t slots)
 {
     size_t bytes = slots * sizeof(*d->slot);
-    void *p;
+    void *p = NULL;
 
     if (bytes >= AX_SLAB_BYTES)
         AX_TRY(slab_alloc(t, mem, bytes, &p));
