@@ -108,8 +108,14 @@ struct ax_sink
 };
 
 /* Aggregates of splits that metadata answered for: meta.c. */
-typedef struct ax_meta_call { uint8_t agg; uint32_t col; ax_value sum; } ax_meta_call;
-typedef struct ax_meta { uint32_t n; ax_meta_call *call; } ax_meta; /* sums: by the scan's lock */
+typedef struct ax_meta_call
+{
+    uint8_t agg;
+    uint32_t col;
+    ax_type type;      /* of the result */
+    ax_value sum;      /* guarded by the scan's live_lock; the rest is immutable */
+} ax_meta_call;
+typedef struct ax_meta { uint32_t n; ax_meta_call *call; } ax_meta;
 
 /* ---- the scan source ------------------------------------------------------------------------- */
 

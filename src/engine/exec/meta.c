@@ -62,7 +62,7 @@ ax_status ax_meta_create(ax_exec *x, const ax_node *n, const ax_scan *s, ax_meta
         m->call[i].agg = c->agg;
         if (c->arg != NULL)
             m->call[i].col = s->columns[c->arg->u.col];
-        m->call[i].sum.type = c->type;
+        m->call[i].type = m->call[i].sum.type = c->type;
         m->call[i].sum.null = c->agg == AX_AGG_MIN || c->agg == AX_AGG_MAX;
     }
     *out = m;
@@ -71,14 +71,14 @@ ax_status ax_meta_create(ax_exec *x, const ax_node *n, const ax_scan *s, ax_meta
 
 /* ---- one split ------------------------------------------------------------------------------- */
 
-/* What one split gives to one call; false: its metadata does not say. */
+/* What one split gives to one call; false: its metadata does not say.  Lanes ask without a lock. */
 static bool split_value(const ax_snapfile *f, uint32_t split, const ax_split *sp,
                         const ax_meta_call *c, ax_value *out)
 {
     const ax_format *fmt = f->file->format;
     ax_bounds b;
 
-    *out = c->sum;
+    *out = (ax_value){.type = c->type};
     if (c->agg == AX_AGG_COUNT_STAR)
     {
         out->u.i = sp->nrows;
@@ -100,7 +100,7 @@ static bool split_value(const ax_snapfile *f, uint32_t split, const ax_split *sp
     if (c->agg == AX_AGG_MIN ? !b.has_min || !b.min_exact : !b.has_max || !b.max_exact)
         return false;
     *out = c->agg == AX_AGG_MIN ? b.min : b.max;
-    return out->type.id == c->sum.type.id;
+    return out->type.id == c->type.id;
 }
 
 /* a is the account, b is added to it. */
