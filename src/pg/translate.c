@@ -367,7 +367,8 @@ array_op(AfdwTranslate *ctx, ScalarArrayOpExpr *s)
 	if (fn == AX_FN_NONE)
 		return NULL;
 	if (IsA(right, Const))
-		return array_list(ctx, s, fn, ((Const *) right)->constvalue, ((Const *) right)->constisnull);
+		return array_list(ctx, s, fn, ((Const *) right)->constvalue,
+						  ((Const *) right)->constisnull);
 	if (IsA(right, ArrayExpr) && !((ArrayExpr *) right)->multidims &&
 		((ArrayExpr *) right)->elements != NIL)
 	{
