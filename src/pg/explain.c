@@ -288,6 +288,24 @@ explain_columns(AfdwDesc *desc, Oid relid, ExplainState *es)
 	}
 }
 
+/* The format of the files that execution or planning opened; without files what was declared. */
+static void
+explain_format(AfdwScan *scan, ExplainState *es)
+{
+	AfdwTable  *table = scan->table ? scan->table : afdw_table_peek(scan->relid);
+	const char *name = table ? ax_source_format(table->source) : "";
+	const ax_format *format;
+	AfdwOptions opts;
+
+	if (name[0] == '\0')
+	{
+		afdw_options_table(scan->relid, &opts);
+		name = opts.format;
+	}
+	format = ax_format_find(name);
+	ExplainPropertyText("Format", format ? format->title : name, es);
+}
+
 void
 afdw_explain(ForeignScanState *node, ExplainState *es)
 {
@@ -295,20 +313,12 @@ afdw_explain(ForeignScanState *node, ExplainState *es)
 	AfdwDesc   *desc = scan->desc;
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	Deparse		d;
-	AfdwOptions opts;
 
 	deparse_init(&d, node, desc, NIL, es);
 	if (plan->scan.scanrelid == 0)
 		explain_relations(&d, desc, scan->relid, es);
 
-	/* The format of the files is known once they are open; else what was declared. */
-	if (scan->table)
-		ExplainPropertyText("Format", ax_source_format(scan->table->source), es);
-	else
-	{
-		afdw_options_table(scan->relid, &opts);
-		ExplainPropertyText("Format", opts.format, es);
-	}
+	explain_format(scan, es);
 	if (desc->quals)
 		ExplainPropertyText("Pushed Filter", and_list(&d, desc->quals), es);
 	if (desc->grouped && desc->keys)

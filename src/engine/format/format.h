@@ -247,7 +247,8 @@ typedef struct ax_scan_req
 
 struct ax_format
 {
-    const char *name;
+    const char *name;          /* as options say it: "parquet" */
+    const char *title;         /* as people write it: "Parquet" */
     const char *suffixes;      /* "parquet parq", for `format 'auto'` */
     bool directory;            /* a table is a directory, not a file */
     const char *lake;          /* kind of lake/lakes.def that finds the files (or parts) of a table;

@@ -259,6 +259,7 @@ static void close_file(ax_fmt_file *f) { (void) f; }
 
 const ax_format ax_format_parquet = {
     .name = "parquet",
+    .title = "Parquet",
     .suffixes = "parquet parq pq",
     .tail_bytes = PQ_TAIL_BYTES,
     .sniff = sniff,
