@@ -12,7 +12,7 @@ SELECT id, url FROM events ORDER BY url NULLS FIRST, id DESC LIMIT 3;
 SELECT kind, quantity, id FROM events ORDER BY kind, quantity DESC, id LIMIT 5 OFFSET 1000;
 SELECT id FROM events ORDER BY id OFFSET 19998;
 EXPLAIN (COSTS OFF) SELECT id FROM events ORDER BY quantity + id LIMIT 3;
-SELECT id, quantity FROM events ORDER BY quantity + id DESC LIMIT 3;
+SELECT id, quantity FROM events ORDER BY quantity + id DESC, id LIMIT 3;
 SELECT id, c_double FROM types ORDER BY c_double DESC, id;
 SELECT id, left(c_string, 5) FROM types ORDER BY c_string COLLATE "C", id;
 SELECT * FROM customers ORDER BY since DESC, id LIMIT 2;
