@@ -16,7 +16,7 @@
 #define CACHE_BYTES ((uint64_t) 512 << 10) /* half of a second-level cache */
 #define BYPASS_ROWS ((uint64_t) 256 << 10)
 #define THAW_ROWS ((uint64_t) 512 << 10)
-#define THAW_BYTES 300u /* staged bytes of a key beyond its first row that make a larger table pay */
+#define THAW_BYTES 300u /* staged bytes of a key behind its first row: a larger table pays */
 #define CHOSEN_MAX 16384
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
