@@ -3,7 +3,7 @@
  *   axq count FILE           decode every column of every row and print the number of rows
  *   axq schema FILE          columns: name, declared type, type in the file, why it is refused
  *   axq meta FILE            splits and what statistics say
- *   axq cat FILE [COLUMN...] rows as text, tab-separated as COPY writes them
+ *   axq cat FILE [COLUMN...] rows as text, tab-separated as COPY writes them; lists as JSON
  *   axq time FILE [COLUMN...] decode each column alone and print its speed
  *
  * COLUMN is a name, or NAME:TYPE to declare another type than the file suggests.
@@ -176,7 +176,7 @@ static void put_value(const ax_value *v)
             printf("%d mons %d days %" PRId64 " us", v->u.iv.months, v->u.iv.days, v->u.iv.usec);
             break;
         default:
-            if (ax_type_is_str(v->type))
+            if (ax_type_is_str(v->type) || v->type.phys == AX_P_DOC)
                 put_text(v->u.s.p, v->u.s.len);
             else
                 printf("%" PRId64, v->u.i);
@@ -235,8 +235,9 @@ static size_t split_name(const char *arg, ax_type *type)
     return strlen(arg);
 }
 
-/* One declared column for each field of the file, or for the names given. */
-static ax_status declare(tool *o, int argc, char **argv)
+/* One declared column for each field of the file, or for the names given.  lists: those of scalars
+ * as such, not as JSON. */
+static ax_status declare(tool *o, int argc, char **argv, bool lists)
 {
     const ax_schema *s = &o->f->schema;
     ax_colspec *col;
@@ -267,6 +268,8 @@ static ax_status declare(tool *o, int argc, char **argv)
         col[i].field_id = -1;
         col[i].position = k;
         col[i].type = type.id != AX_T_NONE ? type : s->field[k].type;
+        if (!lists && col[i].type.id == AX_T_LIST)
+            col[i].type = ax_type_make(AX_T_JSONB);
     }
     o->col = col;
     return AX_OK;
@@ -338,7 +341,7 @@ static ax_status scan(tool *o, ax_arena *a, ax_status (*on_batch)(ax_task *, voi
 
 static ax_status cmd_count(tool *o)
 {
-    AX_TRY(declare(o, 0, NULL));
+    AX_TRY(declare(o, 0, NULL, true));
     AX_TRY(scan(o, o->t.arena, on_count));
     /* A file without columns has rows all the same. */
     if (o->f->nsplits == 0)
@@ -434,7 +437,7 @@ static ax_status cmd_time(tool *o, int argc, char **argv)
     uint32_t n, i;
     const ax_colspec *col;
 
-    AX_TRY(declare(o, argc, argv));
+    AX_TRY(declare(o, argc, argv, true));
     n = o->ncols;
     col = o->col;
     for (i = 0; i < n; i++)
@@ -474,7 +477,7 @@ static ax_status command(tool *o, int argc, char **argv)
         print_fields(o->f->schema.field, o->f->schema.n, 0);
         return AX_OK;
     }
-    AX_TRY(declare(o, argc - 3, argv + 3));
+    AX_TRY(declare(o, argc - 3, argv + 3, strcmp(argv[1], "cat") != 0));
     return scan(o, o->t.arena, on_print);
 }
 

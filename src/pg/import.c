@@ -247,12 +247,23 @@ column_path(const char *name)
 static const char *
 sql_type(const ax_field *f)
 {
+	const char *elem_type;
+
 	if (f->refusal != NULL)
 		return NULL;
 	switch ((ax_type_id) f->type.id)
 	{
-		case AX_T_NONE:
 		case AX_T_LIST:
+			{
+				ax_field	elem = {.source_type = f->source_type};
+
+				if (f->type.nested == NULL || f->type.nested->n != 1)
+					return NULL;
+				elem.type = f->type.nested->type[0];
+				elem_type = sql_type(&elem);
+				return elem_type ? psprintf("%s[]", elem_type) : NULL;
+			}
+		case AX_T_NONE:
 		case AX_T_STRUCT:
 		case AX_T_MAP:
 		case AX_T_CNT:

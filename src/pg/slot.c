@@ -24,6 +24,7 @@
 #include "mb/pg_wchar.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
@@ -37,6 +38,22 @@
 
 /* ---- types ------------------------------------------------------------------ */
 
+/* Arrays are lists of one nesting; CurrentMemoryContext holds the type of the elements. */
+static ax_type
+array_type(Oid elemtype, int32 typmod)
+{
+	ax_type		type = ax_type_make(AX_T_LIST);
+	ax_nested  *nested = palloc0(sizeof(ax_nested));
+	ax_type    *elem = palloc0(sizeof(ax_type));
+	const char *obstacle;
+
+	(void) afdw_type(elemtype, typmod, InvalidOid, elem, &obstacle);
+	nested->n = 1;
+	nested->type = elem;
+	type.nested = nested;
+	return type;
+}
+
 /*
  * What the engine should deliver for a declared type.  Returns whether the
  * engine's values then mean the same in expressions; *obstacle says why not.
@@ -45,10 +62,17 @@ bool
 afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **obstacle)
 {
 	Oid			base = getBaseTypeAndTypmod(typid, &typmod);
+	Oid			elemtype = get_element_type(base);
 	bool		known = true,
 				pushable = false;
 
 	*obstacle = NULL;
+	if (OidIsValid(elemtype))
+	{
+		*obstacle = psprintf("type %s", format_type_be(typid));
+		*type = array_type(elemtype, typmod);
+		return false;
+	}
 	switch (base)
 	{
 #define AFDW_TYPE(oid, id, push) \
@@ -319,6 +343,10 @@ typedef struct AfdwOutColumn
 	Datum	   *dict_value;
 	bool	   *dict_done;
 	MemoryContext dict_cxt;
+	struct AfdwOutColumn *elem; /* of an array, or NULL */
+	int16		elem_len;
+	bool		elem_byval;
+	char		elem_align;
 } AfdwOutColumn;
 
 struct AfdwOut
@@ -327,8 +355,54 @@ struct AfdwOut
 	AfdwOutColumn *col;
 	MemoryContext cxt;			/* of this struct */
 	MemoryContext batch_cxt;	/* values of the current batch */
+	MemoryContext elem_cxt;		/* elements of the current array, or NULL */
 	const ax_batch *batch;
 };
+
+/* How a value of the engine's type becomes one of typid. */
+static void
+column_init(AfdwOutColumn *c, ax_type type, Oid typid, int32 typmod)
+{
+	Oid			base;
+	Oid			fn;
+	const char *obstacle;
+	ax_type		wanted;
+
+	c->type = type;
+	c->typid = typid;
+	c->typmod = typmod;
+	base = getBaseTypeAndTypmod(typid, &c->typmod);
+	c->domain = typid != base && DomainHasConstraints(typid);
+	(void) afdw_type(typid, typmod, InvalidOid, &wanted, &obstacle);
+	if (wanted.id == AX_T_LIST)
+	{
+		Oid			elemtype = get_element_type(base);
+
+		/* of a domain over an array, elements have the domain's typmod */
+		c->elem = palloc0(sizeof(AfdwOutColumn));
+		column_init(c->elem, wanted.nested->type[0], elemtype, c->typmod);
+		get_typlenbyvalalign(elemtype, &c->elem_len, &c->elem_byval, &c->elem_align);
+		c->lazy = true;
+		return;
+	}
+	c->input = wanted.id == AX_T_TEXT && base != TEXTOID && base != VARCHAROID &&
+		base != BPCHAROID;
+	c->recode = c->type.phys == AX_P_STR && c->type.id != AX_T_BYTEA &&
+		GetDatabaseEncoding() != PG_UTF8;
+	if (c->input)
+	{
+		getTypeInputInfo(base, &fn, &c->ioparam);
+		fmgr_info(fn, &c->in);
+	}
+	else if (c->typmod >= 0 && base != NUMERICOID &&
+			 find_typmod_coercion_function(base, &fn) == COERCION_PATH_FUNC)
+	{
+		c->coerce = true;
+		fmgr_info(fn, &c->coercefn);
+		c->max_bytes = base == VARCHAROID ? c->typmod - VARHDRSZ : -1;
+	}
+	c->lazy = c->input || c->coerce || c->domain || c->recode;
+}
 
 /* exprs: what each column is for PostgreSQL; batchcol, types: where and what it is in batches. */
 AfdwOut *
@@ -346,37 +420,12 @@ afdw_out_create(List *exprs, const uint32 *batchcol, const ax_type *types)
 	foreach(lc, exprs)
 	{
 		AfdwOutColumn *c = &out->col[i];
-		Oid			typid = exprType(lfirst(lc));
-		int32		typmod = exprTypmod(lfirst(lc));
-		Oid			base;
-		Oid			fn;
-		const char *obstacle;
-		ax_type		wanted;
 
 		c->batchcol = batchcol[i];
-		c->type = types[i];
-		c->typid = typid;
-		c->typmod = typmod;
-		base = getBaseTypeAndTypmod(typid, &c->typmod);
-		c->domain = typid != base && DomainHasConstraints(typid);
-		(void) afdw_type(typid, typmod, InvalidOid, &wanted, &obstacle);
-		c->input = wanted.id == AX_T_TEXT && base != TEXTOID && base != VARCHAROID &&
-			base != BPCHAROID;
-		c->recode = c->type.phys == AX_P_STR && c->type.id != AX_T_BYTEA &&
-			GetDatabaseEncoding() != PG_UTF8;
-		if (c->input)
-		{
-			getTypeInputInfo(base, &fn, &c->ioparam);
-			fmgr_info(fn, &c->in);
-		}
-		else if (c->typmod >= 0 && base != NUMERICOID &&
-				 find_typmod_coercion_function(base, &fn) == COERCION_PATH_FUNC)
-		{
-			c->coerce = true;
-			fmgr_info(fn, &c->coercefn);
-			c->max_bytes = base == VARCHAROID ? c->typmod - VARHDRSZ : -1;
-		}
-		c->lazy = c->input || c->coerce || c->domain || c->recode;
+		column_init(c, types[i], exprType(lfirst(lc)), exprTypmod(lfirst(lc)));
+		if (c->elem && out->elem_cxt == NULL)
+			out->elem_cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw array",
+												  ALLOCSET_DEFAULT_SIZES);
 		c->value = palloc(sizeof(Datum) * AX_BATCH_ROWS);
 		c->null = palloc(sizeof(bool) * AX_BATCH_ROWS);
 		i++;
@@ -390,6 +439,8 @@ afdw_out_end(AfdwOut *out)
 	for (int i = 0; i < out->n; i++)
 		if (out->col[i].dict_cxt)
 			MemoryContextDelete(out->col[i].dict_cxt);
+	if (out->elem_cxt)
+		MemoryContextDelete(out->elem_cxt);
 	MemoryContextDelete(out->batch_cxt);
 }
 
@@ -688,6 +739,51 @@ afdw_out_batch(AfdwOut *out, const ax_batch *batch)
 	MemoryContextSwitchTo(old);
 }
 
+/* Row i of a vector of lists. */
+static Datum
+array_datum(AfdwOut *out, AfdwOutColumn *c, const ax_vec *v, uint32 i)
+{
+	AfdwOutColumn *e = c->elem;
+	const ax_vec *child = v->u.list.child;
+	uint32		from = v->u.list.off[i];
+	int			n = (int) (v->u.list.off[i + 1] - from);
+	int			lower = 1;
+	Oid			elemtype = get_element_type(getBaseType(c->typid));
+	Datum	   *values;
+	bool	   *nulls;
+	ArrayType  *array;
+	MemoryContext old;
+
+	if (n == 0)
+		return PointerGetDatum(construct_empty_array(elemtype));
+	MemoryContextReset(out->elem_cxt);
+	old = MemoryContextSwitchTo(out->elem_cxt);
+	values = MemoryContextAllocHuge(out->elem_cxt, sizeof(Datum) * n);
+	nulls = MemoryContextAllocHuge(out->elem_cxt, sizeof(bool) * n);
+	for (int k = 0; k < n; k++)
+	{
+		ax_value	x = ax_vec_value(child, from + k);
+
+		values[k] = (Datum) 0;
+		nulls[k] = x.null;
+		if (!x.null && e->type.phys == AX_P_STR)
+			values[k] = string_datum(e, x.u.s.p, x.u.s.len);
+		else if (!x.null)
+		{
+			values[k] = afdw_datum(e->type.id, &x);
+			if (e->coerce)
+				values[k] = FunctionCall3(&e->coercefn, values[k], Int32GetDatum(e->typmod),
+										  BoolGetDatum(false));
+		}
+		if (e->domain)
+			domain_check(values[k], nulls[k], e->typid, &e->domain_extra, out->cxt);
+	}
+	MemoryContextSwitchTo(old);
+	array = construct_md_array(values, nulls, 1, &n, &lower, elemtype, c->elem_len, c->elem_byval,
+							   c->elem_align);
+	return PointerGetDatum(array);
+}
+
 /* A value whose conversion may fail: only the row that is wanted may raise. */
 static Datum
 lazy_datum(AfdwOut *out, AfdwOutColumn *c, int row)
@@ -700,7 +796,9 @@ lazy_datum(AfdwOut *out, AfdwOutColumn *c, int row)
 
 	if (!c->null[row])
 	{
-		if (c->type.phys == AX_P_STR)
+		if (c->elem)
+			d = array_datum(out, c, v, i);
+		else if (c->type.phys == AX_P_STR)
 			d = string_row(out, c, v, i);
 		else
 		{

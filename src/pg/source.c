@@ -142,6 +142,28 @@ name_path(const char *name, uint32 *n)
 	return path;
 }
 
+/* Nested values have no such forms yet; as documents they can be had. */
+static void
+check_column(Oid relid, Form_pg_attribute att)
+{
+	Oid			base = getBaseType(att->atttypid);
+	Oid			elem = get_element_type(base);
+	const char *what = NULL;
+
+	if (get_typtype(base) == TYPTYPE_COMPOSITE)
+		what = "composite types";
+	else if (OidIsValid(elem) && get_typtype(getBaseType(elem)) == TYPTYPE_COMPOSITE)
+		what = "arrays of composite types";
+	else if (att->attndims > 1)
+		what = "arrays of several dimensions";
+	if (what)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of foreign table \"%s\": %s are not supported yet",
+						NameStr(att->attname), get_rel_name(relid), what),
+				 errhint("Declare the column as jsonb.")));
+}
+
 /* Reads the definition from the catalogs into the table's context. */
 static AfdwTable *
 table_define(Oid relid)
@@ -185,6 +207,7 @@ table_define(Oid relid)
 		if (att->attisdropped)
 			continue;
 		table->ord[i + 1] = table->ncols;
+		check_column(relid, att);
 		afdw_options_column(relid, att->attnum, &co);
 		col->attnum = att->attnum;
 		col->typid = att->atttypid;

@@ -271,6 +271,26 @@ ax_value ax_vec_value(const ax_vec *v, uint32_t i)
     return out;
 }
 
+/* n nulls of a list type: a LIST vector, there are no constant ones. */
+static ax_status null_lists(ax_task *t, ax_arena *a, ax_type type, uint32_t n, ax_vec *out)
+{
+    uint32_t *off;
+    ax_vec *child;
+
+    *out = (ax_vec){.kind = AX_VK_LIST, .type = type, .n = n};
+    AX_NEW(t, out->null, ax_arena_values(a, n));
+    memset(out->null, 1, n);
+    AX_NEW(t, off, ax_arena_values(a, ((size_t) n + 1) * sizeof(*off)));
+    memset(off, 0, ((size_t) n + 1) * sizeof(*off));
+    AX_NEW(t, child, ax_arena_alloc0(a, sizeof(*child)));
+    if (type.nested != NULL && type.nested->n > 0)
+        child->type = type.nested->type[0];
+    child->kind = ax_type_is_str(child->type) ? AX_VK_VIEW : AX_VK_FLAT;
+    out->u.list.off = off;
+    out->u.list.child = child;
+    return AX_OK;
+}
+
 ax_status ax_vec_const(ax_task *t, ax_arena *a, const ax_value *val, uint32_t n, ax_vec *out)
 {
     uint32_t width = ax_phys_width(val->type.phys);
@@ -295,6 +315,8 @@ ax_status ax_vec_const(ax_task *t, ax_arena *a, const ax_value *val, uint32_t n,
         out->u.str.len = off_len + 1;
         return AX_OK;
     }
+    if (val->null && (val->type.phys == AX_P_LIST || val->type.phys == AX_P_MAP))
+        return null_lists(t, a, val->type, n, out);
     AX_CHECK(t, width > 0, AX_EUNSUPPORTED, "constants of type %s are not supported",
              ax_type_name(val->type.id));
     AX_NEW(t, out->u.data, ax_arena_values(a, width));

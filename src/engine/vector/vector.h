@@ -265,7 +265,8 @@ uint32_t ax_vec_run_at(const ax_vec *v, uint32_t i);
 /* Row i of any vector; strings are borrowed from the vector. */
 ax_value ax_vec_value(const ax_vec *v, uint32_t i);
 
-/* A CONST vector of n rows; strings are copied (kernels read AX_PAD bytes behind them). */
+/* A CONST vector of n rows; strings are copied (kernels read AX_PAD bytes behind them).  Null lists
+ * and maps become a LIST vector, others have no constants. */
 ax_status ax_vec_const(ax_task *t, ax_arena *a, const ax_value *val, uint32_t n, ax_vec *out)
     AX_MUST_USE;
 

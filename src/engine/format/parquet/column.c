@@ -91,7 +91,7 @@ ax_status ax_pq_col_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq_co
     AX_CHECK(t, m->type == conv->leaf->phys, AX_ECORRUPT,
              "column chunk has physical type %d where the schema says %d", (int) m->type,
              (int) conv->leaf->phys);
-    AX_CHECK(t, m->num_values == s->group->nrows, AX_ECORRUPT,
+    AX_CHECK(t, conv->leaf->max_rep > 0 || m->num_values == s->group->nrows, AX_ECORRUPT,
              "column chunk has %lld values where its row group has %lld rows",
              (long long) m->num_values, (long long) s->group->nrows);
     c->slots_left = m->num_values;
@@ -108,13 +108,15 @@ void ax_pq_col_free(ax_pq_col *c)
     ax_buf_unref(c->body);
     ax_buf_unref(c->spare);
     ax_buf_unref(c->turned);
+    ax_buf_unref(c->turned_rep);
     ax_buf_unref(c->lens);
     ax_buf_unref(c->prefixes);
     ax_buf_unref(c->last);
     ax_buf_unref(c->wbuf);
     if (c->dict != NULL)
         ax_arena_destroy(c->dict->arena);
-    c->chunk = c->body = c->spare = c->turned = c->lens = c->prefixes = c->last = c->wbuf = NULL;
+    c->chunk = c->body = c->spare = c->turned = c->turned_rep = c->lens = c->prefixes = NULL;
+    c->last = c->wbuf = NULL;
     c->dict = NULL;
     c->dict_bad = NULL;
 }
@@ -123,9 +125,15 @@ void ax_pq_col_rewind(ax_pq_col *c)
 {
     ax_buf *chunk = c->chunk;
 
+    if (c->nread != NULL)
+    {
+        ax_pq_nested_rewind(c);
+        return;
+    }
     c->chunk = NULL;
     ax_pq_col_free(c);
-    ax_pq_col_data(c, chunk);
+    if (chunk != NULL)
+        ax_pq_col_data(c, chunk);
     c->pos = c->page_left = c->last_len = 0;
     c->slots_left = c->meta.num_values;
     c->page_no = -1;
@@ -186,7 +194,7 @@ static void retire_page(ax_pq_col *c)
 }
 
 /* Go to the next data page; a dictionary on the way is loaded. */
-static ax_status next_page(ax_task *t, ax_pq_col *c)
+ax_status ax_pq_col_next_page(ax_task *t, ax_pq_col *c)
 {
     retire_page(c);
     do
@@ -201,7 +209,7 @@ static ax_status next_page(ax_task *t, ax_pq_col *c)
     c->page_no++;
     c->page_left = (uint32_t) c->page.num_values;
     c->slots_left -= c->page.num_values;
-    if (c->page.type == PQ_PAGE_DATA_V2)
+    if (c->page.type == PQ_PAGE_DATA_V2 && c->conv->leaf->max_rep == 0)
         AX_CHECK(t, c->page.num_rows == c->page.num_values, AX_ECORRUPT,
                  "page has %d values for %d rows", (int) c->page.num_values,
                  (int) c->page.num_rows);
@@ -211,48 +219,62 @@ static ax_status next_page(ax_task *t, ax_pq_col *c)
 static uint8_t bits_for(uint32_t max) { return max == 0 ? 0 : (uint8_t) (32 - __builtin_clz(max)); }
 
 /* BIT_PACKED levels, turned into one long run of the hybrid. */
-static ax_status packed_levels(ax_task *t, ax_pq_col *c, uint8_t width)
+static ax_status packed_levels(ax_task *t, ax_pq_col *c, uint8_t width, ax_pq_rle *out,
+                               ax_buf **turned)
 {
     uint64_t n = (uint64_t) c->page.num_values, bytes = (n * width + 7) / 8;
 
     AX_CHECK(t, bytes <= (uint64_t) (c->vend - c->v), AX_ECORRUPT,
              "levels reach beyond their page");
-    ax_buf_unref(c->turned);
-    c->turned = ax_buf_alloc(c->scan->req.budget, (size_t) bytes);
-    if (c->turned == NULL)
+    ax_buf_unref(*turned);
+    *turned = ax_buf_alloc(c->scan->req.budget, (size_t) bytes);
+    if (*turned == NULL)
         return ax_fail_nomem(t, (size_t) bytes);
-    ax_pq_bitpacked_turn(c->v, c->turned->data, n, width);
-    c->def = (ax_pq_rle){.packed = c->turned->data, .packed_left = (uint32_t) n, .width = width};
+    ax_pq_bitpacked_turn(c->v, (*turned)->data, n, width);
+    *out = (ax_pq_rle){.packed = (*turned)->data, .packed_left = (uint32_t) n, .width = width};
     c->v += bytes;
     return AX_OK;
 }
 
-/* Set the reader of definition levels; v1 levels stand in front of the values. */
+/* Set a reader of levels that stand in front of the values (v1). */
+static ax_status levels_in_front(ax_task *t, ax_pq_col *c, uint8_t max, int32_t encoding,
+                                 ax_pq_rle *out, ax_buf **turned)
+{
+    uint8_t width = bits_for(max);
+    uint32_t n;
+
+    if (width == 0)
+    {
+        ax_pq_rle_init(out, c->v, c->v, 0);
+        return AX_OK;
+    }
+    if (encoding == PQ_BIT_PACKED)
+        return packed_levels(t, c, width, out, turned);
+    AX_CHECK(t, encoding == PQ_RLE, AX_ECORRUPT, "levels have encoding %d", (int) encoding);
+    n = c->vend - c->v >= 4 ? ax_load_u32(c->v) : UINT32_MAX;
+    AX_CHECK(t, c->vend - c->v >= 4 && n <= (uint64_t) (c->vend - c->v) - 4, AX_ECORRUPT,
+             "levels reach beyond their page");
+    ax_pq_rle_init(out, c->v + 4, c->v + 4 + n, width);
+    c->v += 4 + (size_t) n;
+    return AX_OK;
+}
+
+/* Set the readers of levels: repetition first, then definition. */
 static ax_status open_levels(ax_task *t, ax_pq_col *c)
 {
     const ax_pq_page *p = &c->page;
-    uint8_t width = bits_for(c->conv->leaf->max_def);
-    uint32_t n;
+    const ax_pq_leaf *l = c->conv->leaf;
 
     if (p->type == PQ_PAGE_DATA_V2)
     {
         const uint8_t *levels = p->body + p->rep_len;
 
-        ax_pq_rle_init(&c->def, levels, levels + p->def_len, width);
+        ax_pq_rle_init(&c->rep_levels, p->body, levels, bits_for(l->max_rep));
+        ax_pq_rle_init(&c->def, levels, levels + p->def_len, bits_for(l->max_def));
         return AX_OK;
     }
-    if (width == 0)
-        return AX_OK;
-    if (p->def_encoding == PQ_BIT_PACKED)
-        return packed_levels(t, c, width);
-    AX_CHECK(t, p->def_encoding == PQ_RLE, AX_ECORRUPT, "levels have encoding %d",
-             (int) p->def_encoding);
-    n = c->vend - c->v >= 4 ? ax_load_u32(c->v) : UINT32_MAX;
-    AX_CHECK(t, c->vend - c->v >= 4 && n <= (uint64_t) (c->vend - c->v) - 4, AX_ECORRUPT,
-             "levels reach beyond their page");
-    ax_pq_rle_init(&c->def, c->v + 4, c->v + 4 + n, width);
-    c->v += 4 + (size_t) n;
-    return AX_OK;
+    AX_TRY(levels_in_front(t, c, l->max_rep, p->rep_encoding, &c->rep_levels, &c->turned_rep));
+    return levels_in_front(t, c, l->max_def, p->def_encoding, &c->def, &c->turned);
 }
 
 static ax_status wrong_encoding(ax_task *t, ax_pq_col *c)
@@ -335,7 +357,7 @@ static ax_status open_values(ax_task *t, ax_pq_col *c)
     }
 }
 
-static ax_status open_page(ax_task *t, ax_pq_col *c)
+ax_status ax_pq_col_open_page(ax_task *t, ax_pq_col *c)
 {
     AX_TRY(ax_pq_page_body(t, c, &c->page, &c->body, &c->v, &c->vend));
     c->scan->req.stats->pages++;
@@ -408,7 +430,7 @@ static ax_status take_levels(ax_task *t, ax_pq_col *c, uint32_t n, uint8_t *null
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static ax_status fixed_values(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out)
+ax_status ax_pq_col_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out)
 {
     switch (c->enc)
     {
@@ -424,8 +446,8 @@ static ax_status fixed_values(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_
 }
 
 /* Strings of the page: *base, *hold say where they stand; *gap as for ax_pq_text_check. */
-static ax_status string_values(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len,
-                               const uint8_t **base, ax_buf **hold, int *gap)
+ax_status ax_pq_col_strings(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len,
+                            const uint8_t **base, ax_buf **hold, int *gap)
 {
     *base = c->base;
     *hold = c->body;
@@ -455,7 +477,7 @@ static bool is_bytes(const ax_pq_col *c)
 }
 
 /* Step over n values of the open page. */
-static ax_status skip_values(ax_task *t, ax_pq_col *c, uint64_t n)
+ax_status ax_pq_col_skip_values(ax_task *t, ax_pq_col *c, uint64_t n)
 {
     while (n > 0)
     {
@@ -471,9 +493,9 @@ static ax_status skip_values(ax_task *t, ax_pq_col *c, uint64_t n)
             return AX_OK;
         }
         if (is_bytes(c))
-            AX_TRY(string_values(t, c, k, c->soff, c->slen, &p, &hold, &gap));
+            AX_TRY(ax_pq_col_strings(t, c, k, c->soff, c->slen, &p, &hold, &gap));
         else
-            AX_TRY(fixed_values(t, c, k, &p));
+            AX_TRY(ax_pq_col_fixed(t, c, k, &p));
         n -= k;
     }
     return AX_OK;
@@ -488,16 +510,16 @@ static ax_status skip_to(ax_task *t, ax_pq_col *c, uint32_t row)
 
         if (c->page_left == 0)
         {
-            AX_TRY(next_page(t, c));
+            AX_TRY(ax_pq_col_next_page(t, c));
             continue;
         }
         k = k < c->page_left ? k : c->page_left;
         if (k < c->page_left || (c->keeps_last && c->page.encoding == PQ_DELTA_BYTE_ARRAY))
         {
             if (!c->opened)
-                AX_TRY(open_page(t, c));
+                AX_TRY(ax_pq_col_open_page(t, c));
             AX_TRY(take_levels(t, c, k, NULL, 0, &vals));
-            AX_TRY(skip_values(t, c, vals));
+            AX_TRY(ax_pq_col_skip_values(t, c, vals));
         }
         else if (!c->opened)
             c->scan->req.stats->pages_skipped++;
@@ -644,7 +666,7 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
     uint32_t i;
     int gap;
 
-    AX_TRY(string_values(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
+    AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
     if (c->conv->check_text &&
         !ax_pq_text_ok(base, c->soff + at, c->slen + at, nvals, gap, &c->ascii))
     {
@@ -686,7 +708,7 @@ static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
         ax_buf *hold;
         int gap;
 
-        AX_TRY(string_values(t, c, nvals, c->soff, c->slen, &base, &hold, &gap));
+        AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff, c->slen, &base, &hold, &gap));
         if (!ax_pq_conv_bytes(c->conv, base, c->soff, c->slen, nvals, dst))
         {
             for (i = 0; ax_pq_conv_bytes(c->conv, base, c->soff + i, c->slen + i, 1, dst); i++)
@@ -698,7 +720,7 @@ static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
     {
         const uint8_t *phys;
 
-        AX_TRY(fixed_values(t, c, nvals, &phys));
+        AX_TRY(ax_pq_col_fixed(t, c, nvals, &phys));
         if (!ax_pq_conv_fixed(c->conv, phys, nvals, dst))
         {
             for (i = 0; ax_pq_conv_fixed(c->conv, phys + (size_t) i * c->conv->src_width, 1, dst);
@@ -793,6 +815,8 @@ ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_
 {
     uint32_t at = 0;
 
+    if (c->nread != NULL)
+        return ax_pq_nested_read(t, c, row, n, b, out);
     AX_ASSERT(row >= c->pos && n <= AX_BATCH_ROWS);
     c->fail_row = UINT32_MAX;
     if (c->conv->kind == CONV_NULL)
@@ -813,11 +837,11 @@ ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_
 
         if (c->page_left == 0)
         {
-            AX_TRY(next_page(t, c));
+            AX_TRY(ax_pq_col_next_page(t, c));
             continue;
         }
         if (!c->opened)
-            AX_TRY(open_page(t, c));
+            AX_TRY(ax_pq_col_open_page(t, c));
         k = k < c->page_left ? k : c->page_left;
         AX_TRY(add_segment(t, c, at, k, b));
         c->page_left -= k;

@@ -18,6 +18,8 @@ static void parse_v1(ax_cur *c, ax_pq_page *p)
             (void) ax_pq_th_i32(c, f.type, &p->encoding);
         else if (f.id == 3)
             (void) ax_pq_th_i32(c, f.type, &p->def_encoding);
+        else if (f.id == 4)
+            (void) ax_pq_th_i32(c, f.type, &p->rep_encoding);
         else
             ax_pq_th_skip(c, f.type);
     }

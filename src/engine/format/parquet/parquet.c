@@ -246,7 +246,7 @@ static double width(const ax_fmt_bind *b, uint32_t col)
     const ax_pq_conv *c = &((const ax_pq_bind *) b)->conv[col];
     ax_pq_chunk m;
 
-    if (c->leaf == NULL || c->kind != CONV_STR)
+    if (c->leaf == NULL || (c->kind != CONV_STR && c->kind != CONV_NEST))
         return c->dst_width;
     if (b->file->nsplits == 0 ||
         !ax_pq_chunk_get((const ax_pq_file *) b->file, 0, c->leaf_idx, &m) || m.num_values <= 0 ||

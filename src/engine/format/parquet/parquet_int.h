@@ -8,6 +8,9 @@
  *   levels.c      run-length / bit-packed hybrid, definition levels
  *   decode_*.c    one file an encoding
  *   column.c      a column chunk as a stream of rows with lazy skipping
+ *   shape.c       groups and repeated fields as lists, maps and structs
+ *   nested.c      columns of several leaves or with repetition: levels to rows
+ *   nested_json.c values of such columns as JSON text
  *   scan.c        the step machine: filter columns first
  *   stats.c       min/max: what may be believed
  *   parquet.c     the format struct
@@ -109,11 +112,40 @@ typedef struct ax_pq_leaf
 {
     ax_field *field;          /* of the schema tree; name, default type, refusal */
     const char *path;         /* dotted, for messages */
+    ax_type type;             /* what we would declare for one value of it */
     int8_t phys;              /* Type; -1: not one we know */
     uint8_t max_def, max_rep;
     int32_t type_length;      /* FLBA */
     ax_pq_logical lt;         /* NONE when the annotation does not fit the physical type */
 } ax_pq_leaf;
+
+/* An element of the schema: a leaf or a group.  They stand in the order of the file, so that the
+ * first child of element i is i + 1, and what follows its subtree is i + span. */
+typedef struct ax_pq_elem
+{
+    ax_field *field;
+    uint32_t span;            /* elements of the subtree, itself included */
+    uint32_t leaf0, nleaf;    /* leaves of the subtree */
+    uint8_t repetition;       /* PQ_REQUIRED, ... */
+    uint8_t lt;               /* ax_pq_lt */
+    uint8_t def, rep;         /* maximum levels, itself included */
+} ax_pq_elem;
+
+typedef enum ax_pq_shape_kind { SHAPE_LEAF, SHAPE_LIST, SHAPE_MAP, SHAPE_STRUCT } ax_pq_shape_kind;
+
+/* What an element means: the layouts of lists and maps, old and new, are resolved.  A slot whose
+ * definition level is below `def` holds a null, of this value or of one around it. */
+typedef struct ax_pq_shape
+{
+    uint8_t kind;             /* ax_pq_shape_kind */
+    uint8_t def;              /* level from which the value is there */
+    uint8_t edef;             /* LIST, MAP: level from which an element is there */
+    uint8_t rep;              /* LIST, MAP: a slot of this level or more goes on with the list */
+    const char *name;         /* of the element, shown */
+    uint32_t leaf0, nleaf;    /* in the file; 0 leaves: a struct without fields */
+    const struct ax_pq_shape *child; /* [n] LIST 1; MAP 2, or 1: keys only; STRUCT its fields */
+    uint32_t n;
+} ax_pq_shape;
 
 typedef struct ax_pq_group
 {
@@ -142,6 +174,8 @@ typedef struct ax_pq_file
     uint64_t data_end;        /* file offset where the footer begins */
     ax_pq_leaf *leaf;
     uint32_t nleaf;
+    ax_pq_elem *elem;         /* [nelem] without the root */
+    uint32_t nelem;
     ax_pq_group *group;       /* [base.nsplits] */
     const uint8_t *order;     /* [nleaf] ORDER_*, or NULL: no column_orders */
     ax_pq_writer writer;
@@ -172,6 +206,13 @@ ax_status ax_pq_footer_parse(ax_task *t, ax_pq_file *f) AX_MUST_USE;
 /* Build schema and leaves from `n` elements at c. */
 ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n) AX_MUST_USE;
 
+/* The meaning of element `elem`; it lives in a.  *reason: why it cannot be read, else NULL. */
+ax_status ax_pq_shape_make(ax_task *t, ax_arena *a, const ax_pq_file *f, uint32_t elem,
+                           const ax_pq_shape **out, const char **reason) AX_MUST_USE;
+
+/* Types and refusals of the columns that are groups or repeated. */
+ax_status ax_pq_shape_fields(ax_task *t, ax_pq_file *f) AX_MUST_USE;
+
 /* created_by into its parts; s is copied to a. */
 ax_status ax_pq_writer_parse(ax_task *t, ax_arena *a, const uint8_t *s, uint32_t n,
                              ax_pq_writer *out) AX_MUST_USE;
@@ -198,14 +239,26 @@ typedef enum ax_pq_convkind
     CONV_I96,      /* to microseconds since 2000-01-01 */
     CONV_DEC_NUM,  /* big-endian two's complement bytes to numeric */
     CONV_INTERVAL,
-    CONV_STR       /* bytes stay where they are */
+    CONV_STR,      /* bytes stay where they are */
+    CONV_NEST      /* a group or a repeated field, see ax_pq_nest */
 } ax_pq_convkind;
+
+struct ax_pq_conv;
+
+/* How a nested column is read.  A list of scalars becomes a LIST vector, all others JSON text. */
+typedef struct ax_pq_nest
+{
+    const ax_pq_shape *shape;
+    struct ax_pq_conv *conv;  /* [shape->nleaf] */
+    bool list;
+} ax_pq_nest;
 
 /* From the physical values of a leaf to the values of a declared column.  Immutable. */
 typedef struct ax_pq_conv
 {
-    const ax_pq_leaf *leaf;   /* NULL: constant or virtual column */
+    const ax_pq_leaf *leaf;   /* NULL: constant or virtual column; NEST: the first */
     uint32_t leaf_idx;
+    const ax_pq_nest *nest;   /* NEST */
     ax_type type;
     uint8_t kind;             /* ax_pq_convkind */
     uint8_t src;              /* ax_pq_src */
@@ -266,7 +319,7 @@ typedef struct ax_pq_page
     uint32_t crc;
     int32_t uncompressed, compressed;
     int32_t num_values, num_rows;
-    int32_t encoding, def_encoding;
+    int32_t encoding, def_encoding, rep_encoding;
     int32_t def_len, rep_len; /* V2 */
     const uint8_t *body;      /* [compressed] in the chunk */
     int64_t off;              /* file offset of the header */
@@ -355,8 +408,8 @@ typedef struct ax_pq_col
     bool opened;              /* its body is decompressed and the readers below are set */
     ax_buf *body;             /* owned reference: what v and base point into */
     ax_buf *spare;            /* owned; a page buffer to use again */
-    ax_buf *turned;           /* owned; BIT_PACKED levels in the order of the hybrid */
-    ax_pq_rle def;
+    ax_buf *turned, *turned_rep; /* owned; BIT_PACKED levels in the order of the hybrid */
+    ax_pq_rle def, rep_levels;
     int32_t enc;              /* encoding of values; RLE_DICTIONARY stands for both dictionaries */
     const uint8_t *base;      /* offsets of strings count from here */
     const uint8_t *v, *vend;  /* PLAIN and others: bytes not consumed */
@@ -391,6 +444,9 @@ typedef struct ax_pq_col
     uint16_t run_end[PQ_MAX_RUNS];
     uint32_t *run_id;         /* [PQ_MAX_RUNS] */
     ax_vec run_vec;
+
+    struct ax_pq_nread *nread; /* a declared nested column: its leaves are columns of their own */
+    bool in_nest;             /* such a leaf: rows are counted by its reader */
 } ax_pq_col;
 
 /* Prepare column `conv` of the split; checks its chunk against the file. */
@@ -411,6 +467,52 @@ void ax_pq_col_rewind(ax_pq_col *c);
 
 /* Shorten a vector that col_read made to its first n > 0 rows. */
 void ax_pq_col_cut(ax_pq_col *c, ax_vec *v, uint32_t n);
+
+/* For readers that do their own account of rows.  Go to the next data page (its page_left slots are
+ * unread then); open it, so that levels and values can be taken. */
+ax_status ax_pq_col_next_page(ax_task *t, ax_pq_col *c) AX_MUST_USE;
+ax_status ax_pq_col_open_page(ax_task *t, ax_pq_col *c) AX_MUST_USE;
+
+/* The next n <= AX_BATCH_ROWS values of the open page: physical values; strings, with the buffer
+ * that holds them; or none of them (any n). */
+ax_status ax_pq_col_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
+ax_status ax_pq_col_strings(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len,
+                            const uint8_t **base, ax_buf **hold, int *gap) AX_MUST_USE;
+ax_status ax_pq_col_skip_values(ax_task *t, ax_pq_col *c, uint64_t n) AX_MUST_USE;
+
+/* Nested columns.  init: `c` of conversion `conv`, with leaf[] for its leaves.  read, rewind: as of
+ * other columns. */
+ax_status ax_pq_nested_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq_conv *conv,
+                            ax_pq_col *leaf) AX_MUST_USE;
+ax_status ax_pq_nested_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_batch *b,
+                            ax_vec *out) AX_MUST_USE;
+void ax_pq_nested_rewind(ax_pq_col *c);
+
+/* Are bytes of some leaf still missing? */
+bool ax_pq_nested_lacks(const ax_pq_col *c);
+
+/* What was read of one leaf for a window: its slots, and the values of those that have one. */
+typedef struct ax_pq_slots
+{
+    const ax_pq_conv *conv;
+    uint8_t *def, *rep;       /* [n] */
+    uint32_t n, cap;
+    uint8_t *val;             /* [nval] values of conv->dst_width bytes */
+    const uint8_t **ptr;      /* [nval] strings */
+    uint32_t *len;
+    uint32_t nval, val_cap;
+    uint32_t at, val_at;      /* where assembly stands */
+} ax_pq_slots;
+
+/* Rows [0, n) of a window as JSON texts.  leaf0: file ordinal of slots[0].  null[i] is set for rows
+ * that are null, their length is 0.  *fail_row: the row that raised, else UINT32_MAX. */
+ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_shape *shape, ax_pq_slots *slots,
+                            uint32_t n, const uint8_t **ptr, uint32_t *len, uint8_t *null,
+                            uint32_t *fail_row) AX_MUST_USE;
+
+/* Step over one slot of every leaf of a shape, at which all must say the same. */
+ax_status ax_pq_slots_none(ax_task *t, ax_pq_slots *slots, const ax_pq_shape *root,
+                           const ax_pq_shape *shape) AX_MUST_USE;
 
 /* Room for n bytes in c->wbuf. */
 ax_status ax_pq_window_buffer(ax_task *t, ax_pq_col *c, size_t n) AX_MUST_USE;
@@ -470,9 +572,11 @@ struct ax_pq_scan
     ax_arena *arena;          /* borrowed from begin */
     ax_cdc *cdc;
     const ax_pq_group *group;
-    ax_pq_col *col;           /* [ncolumns]; scan == NULL: constant or virtual */
+    ax_pq_col *col;           /* [nphys]; scan == NULL: constant or virtual; behind ncolumns stand
+                               * the leaves of nested columns */
+    uint32_t nphys;
     bool *done;               /* [ncolumns] decoded for this window */
-    bool *by_filter;          /* [ncolumns] read by a filter step or a live bound */
+    bool *by_filter;          /* [nphys] read by a filter step or a live bound */
     ax_io_req *io;            /* [nio] requests under way, of columns io_col */
     uint32_t *io_col;
     uint32_t nio;

@@ -50,17 +50,25 @@ static ax_status note(ax_task *t, const ax_pq_scan *s, const ax_pq_col *c, ax_st
 
 static ax_status init_columns(ax_task *t, ax_pq_scan *s)
 {
-    uint32_t i;
+    uint32_t i, leaf = s->req.ncolumns;
 
     for (i = 0; i < s->req.ncolumns; i++)
     {
-        uint32_t ord = s->req.columns[i];
+        uint32_t ord = s->req.columns[i], k;
         const ax_pq_conv *conv = &s->bind->conv[ord];
         ax_status st;
 
         if (s->bind->base.constant[ord] || conv->leaf == NULL)
             continue;
-        st = ax_pq_col_init(t, s, &s->col[i], conv);
+        if (conv->nest == NULL)
+            st = ax_pq_col_init(t, s, &s->col[i], conv);
+        else
+        {
+            for (k = 0; k < conv->nest->shape->nleaf; k++)
+                s->by_filter[leaf + k] = s->by_filter[i];
+            st = ax_pq_nested_init(t, s, &s->col[i], conv, &s->col[leaf]);
+            leaf += conv->nest->shape->nleaf;
+        }
         if (st != AX_OK)
             return note(t, s, &s->col[i], st);
     }
@@ -91,13 +99,18 @@ static void mark_filter(ax_pq_scan *s)
 
 static ax_status allocate(ax_task *t, ax_arena *a, ax_pq_scan *s)
 {
-    uint32_t n = s->req.ncolumns;
+    uint32_t n = s->req.ncolumns, all = n, i;
 
-    AX_NEW(t, s->col, (ax_pq_col *) ax_arena_alloc0(a, n * sizeof *s->col + 1));
+    for (i = 0; i < n; i++)
+        if (!s->bind->base.constant[s->req.columns[i]] &&
+            s->bind->conv[s->req.columns[i]].nest != NULL)
+            all += s->bind->conv[s->req.columns[i]].nest->shape->nleaf;
+    s->nphys = all;
+    AX_NEW(t, s->col, (ax_pq_col *) ax_arena_alloc0(a, all * sizeof *s->col + 1));
     AX_NEW(t, s->done, (bool *) ax_arena_alloc0(a, n + 1));
-    AX_NEW(t, s->by_filter, (bool *) ax_arena_alloc0(a, n + 1));
-    AX_NEW(t, s->io, (ax_io_req *) ax_arena_alloc0(a, n * sizeof *s->io + 1));
-    AX_NEW(t, s->io_col, (uint32_t *) ax_arena_alloc0(a, n * sizeof *s->io_col + 1));
+    AX_NEW(t, s->by_filter, (bool *) ax_arena_alloc0(a, all + 1));
+    AX_NEW(t, s->io, (ax_io_req *) ax_arena_alloc0(a, all * sizeof *s->io + 1));
+    AX_NEW(t, s->io_col, (uint32_t *) ax_arena_alloc0(a, all * sizeof *s->io_col + 1));
     AX_NEW(t, s->batch.col, (ax_vec *) ax_arena_alloc0(a, n * sizeof(ax_vec) + 1));
     AX_NEW(t, s->sel, (uint16_t *) ax_arena_values(a, AX_BATCH_ROWS * sizeof *s->sel));
     AX_TRY(ax_cdc_create(t, a, &s->cdc));
@@ -147,7 +160,7 @@ void ax_pq_scan_end(ax_pq_scan *s)
         ax_buf_unref(s->io[i].buf);
         s->io[i].buf = NULL;
     }
-    for (i = 0; i < s->req.ncolumns; i++)
+    for (i = 0; s->col != NULL && i < s->nphys; i++)
         ax_pq_col_free(&s->col[i]);
     s->state = STATE_DONE;
 }
@@ -158,7 +171,8 @@ static bool wants_bytes(const ax_pq_scan *s, uint32_t i)
 {
     const ax_pq_col *c = &s->col[i];
 
-    return c->scan != NULL && c->chunk == NULL && c->len > 0 && c->conv->kind != CONV_NULL;
+    return c->scan != NULL && c->chunk == NULL && c->len > 0 &&
+           (c->conv->kind != CONV_NULL || c->in_nest);
 }
 
 /* Ask for the chunks of the filter's columns, or of all that are still missing. */
@@ -167,7 +181,7 @@ static bool ask(ax_pq_scan *s, bool all, ax_fmt_event *ev)
     uint32_t i;
 
     s->nio = 0;
-    for (i = 0; i < s->req.ncolumns; i++)
+    for (i = 0; i < s->nphys; i++)
     {
         if (!wants_bytes(s, i) || !(all || s->by_filter[i]))
             continue;
@@ -208,7 +222,7 @@ static bool filter_first(const ax_pq_scan *s)
 
     if (s->req.filter == NULL || (s->req.allow & AX_ALLOW_PREWHERE) == 0)
         return false;
-    for (i = 0; i < s->req.ncolumns; i++)
+    for (i = 0; i < s->nphys; i++)
         if (wants_bytes(s, i))
             *(s->by_filter[i] ? &filter : &rest) += s->col[i].len;
     return filter > 0 && rest > REST_BYTES;
@@ -390,7 +404,7 @@ static ax_status live_bounds(ax_task *t, ax_pq_scan *s)
         return AX_OK;
     n = ax_filter_live_columns(ax_filter_lane_filter(s->req.filter), cols);
     for (i = 0; i < n; i++)
-        if (!wants_bytes(s, cols[i]))
+        if (!wants_bytes(s, cols[i]) && !ax_pq_nested_lacks(&s->col[cols[i]]))
             AX_TRY(decode(t, s, cols[i]));
     return n > 0 && s->batch.nsel > 0 ? ax_filter_live(t, s->req.filter, &s->batch) : AX_OK;
 }

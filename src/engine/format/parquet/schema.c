@@ -353,8 +353,6 @@ static const char *refusal_of(const ax_pq_leaf *l)
 {
     if (l->phys < 0)
         return "its physical type is not known";
-    if (l->max_rep > 0)
-        return "repeated values are not supported yet";
     if (l->phys == PQ_FLBA && (l->type_length < 0 || l->type_length > PQ_MAX_TYPE_LENGTH))
         return "its type length is missing or out of range";
     if (l->lt.kind == LT_DECIMAL && !decimal_valid(l, &l->lt))
@@ -414,7 +412,7 @@ static ax_status make_leaf(ax_task *t, builder *b, const elem *e, ax_field *fld,
     l->lt = e->lt;
     if (!fits(l, &l->lt))
         memset(&l->lt, 0, sizeof l->lt);
-    fld->type = leaf_type(l);
+    fld->type = l->type = leaf_type(l);
     fld->refusal = refusal_of(l);
     AX_NEW(t, fld->source_type, source_type(b->f->base.arena, l));
     l->path = fld->name;
@@ -489,6 +487,7 @@ static ax_status add_elem(ax_task *t, builder *b, const elem *e)
     level *top = &b->stack[b->depth - 1];
     ax_field *fld = &top->child[top->next++];
     uint8_t def = top->def, rep = top->rep;
+    ax_pq_elem *rec;
 
     AX_CHECK(t, e->rep >= -1 && e->rep <= PQ_REPEATED, AX_ECORRUPT,
              "schema element has repetition %d", (int) e->rep);
@@ -496,15 +495,38 @@ static ax_status add_elem(ax_task *t, builder *b, const elem *e)
     AX_TRY(show_name(t, b->f->base.arena, e, &fld->name));
     fld->field_id = e->field_id;
     fld->nullable = e->rep == PQ_OPTIONAL;
+    rec = &b->f->elem[b->f->nelem++];
     def = (uint8_t) (def + (e->rep == PQ_OPTIONAL || e->rep == PQ_REPEATED));
     rep = (uint8_t) (rep + (e->rep == PQ_REPEATED));
+    *rec = (ax_pq_elem){.field = fld, .leaf0 = b->f->nleaf, .def = def, .rep = rep,
+                        .repetition = e->rep < 0 ? PQ_REQUIRED : (uint8_t) e->rep};
     if (e->children == 0 && e->type != -1)
         return make_leaf(t, b, e, fld, def, rep);
     fld->type = ax_type_make(AX_T_NONE);
+    rec->lt = e->lt.kind;
     fld->source_type = e->lt.kind == LT_LIST ? "LIST" : e->lt.kind == LT_MAP ? "MAP"
                        : e->lt.kind == LT_VARIANT ? "VARIANT" : "group";
-    fld->refusal = "nested columns are not supported yet";
     return push_group(t, b, fld, (uint32_t) e->children, def, rep);
+}
+
+/* Sizes of subtrees, from the last element on. */
+static void measure(ax_pq_file *f)
+{
+    uint32_t i, k;
+
+    for (i = f->nelem; i-- > 0;)
+    {
+        ax_pq_elem *e = &f->elem[i];
+        bool leaf = e->leaf0 < f->nleaf && f->leaf[e->leaf0].field == e->field;
+
+        e->span = 1;
+        e->nleaf = leaf;
+        for (k = 0; k < e->field->nchild; k++)
+        {
+            e->nleaf += e[e->span].nleaf;
+            e->span += e[e->span].span;
+        }
+    }
 }
 
 ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n)
@@ -519,6 +541,7 @@ ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n)
     b->claimed = 1;
     b->total = n;
     AX_NEW(t, f->leaf, (ax_pq_leaf *) ax_arena_alloc(f->base.arena, n * sizeof *f->leaf));
+    AX_NEW(t, f->elem, (ax_pq_elem *) ax_arena_alloc(f->base.arena, n * sizeof *f->elem));
     for (i = 0; i < n; i++)
     {
         parse_elem(c, &e);
@@ -537,5 +560,6 @@ ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n)
             b->depth--;
     }
     AX_CHECK(t, b->depth == 0, AX_ECORRUPT, "schema ends before all its elements were seen");
-    return AX_OK;
+    measure(f);
+    return ax_pq_shape_fields(t, f);
 }

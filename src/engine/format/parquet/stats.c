@@ -225,6 +225,8 @@ bool ax_pq_bounds(const ax_fmt_bind *bind, uint32_t split, uint32_t col, ax_boun
     out->nulls = -1;
     if (c->leaf == NULL)
         return constant_bounds(b, &f->group[split], split, col, out);
+    if (c->kind == CONV_NEST)
+        return false;
     if (c->kind == CONV_NULL)
     {
         out->nulls = out->rows;

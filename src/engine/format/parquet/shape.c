@@ -1,0 +1,205 @@
+/* What groups and repeated fields mean: lists, maps, structs.
+ *
+ *   LIST group, X its only child, repeated    a list; its element is
+ *       X     when X is a leaf, has several fields or one that is repeated, or is named `array` or
+ *             `<group>_tuple` (layouts of old writers: elements are never null)
+ *       Y     otherwise, X's only field (the standard: optional g (LIST) { repeated x { y } })
+ *   MAP group, X its only child, repeated     a map of X's fields: key, value; of more than two: a
+ *                                             list
+ *   repeated field outside of these           a list that is never null
+ *   other groups                              a struct
+ *
+ * Format: apache/parquet-format, LogicalTypes.md, "Nested Types" and its "Backward-compatibility
+ * rules". */
+#include "parquet_int.h"
+
+#include <strings.h>
+
+typedef struct maker
+{
+    ax_task *t;
+    ax_arena *a;
+    const ax_pq_file *f;
+    const char *reason;       /* the first one */
+} maker;
+
+static ax_status value(maker *m, uint32_t i, ax_pq_shape *out);
+
+static void refuse(maker *m, const char *reason)
+{
+    if (m->reason == NULL)
+        m->reason = reason;
+}
+
+static ax_status children(maker *m, uint32_t n, ax_pq_shape *out, ax_pq_shape **child)
+{
+    AX_NEW(m->t, *child, (ax_pq_shape *) ax_arena_alloc0(m->a, n * sizeof **child + 1));
+    out->child = *child;
+    out->n = n;
+    return AX_OK;
+}
+
+/* An element with its own repetition: repeated ones are lists of themselves. */
+static ax_status field(maker *m, uint32_t i, ax_pq_shape *out)
+{
+    const ax_pq_elem *e = &m->f->elem[i];
+    ax_pq_shape *child;
+
+    if (e->repetition != PQ_REPEATED)
+        return value(m, i, out);
+    *out = (ax_pq_shape){.kind = SHAPE_LIST, .def = (uint8_t) (e->def - 1), .edef = e->def,
+                         .rep = e->rep, .name = e->field->name, .leaf0 = e->leaf0,
+                         .nleaf = e->nleaf};
+    if (e->nleaf == 0)
+        refuse(m, "a repeated group has no fields");
+    AX_TRY(children(m, 1, out, &child));
+    return value(m, i, child);
+}
+
+static bool is_leaf(const maker *m, uint32_t i)
+{
+    const ax_pq_elem *e = &m->f->elem[i];
+
+    return e->nleaf == 1 && m->f->leaf[e->leaf0].field == e->field;
+}
+
+/* Is the only field of the repeated child x the element, rather than x itself? */
+static bool three_levels(const maker *m, uint32_t list, uint32_t x)
+{
+    const ax_field *f = m->f->elem[x].field;
+    const char *name = m->f->elem[list].field->name;
+    size_t n = strlen(name);
+
+    if (is_leaf(m, x) || f->nchild != 1 || m->f->elem[x + 1].repetition == PQ_REPEATED)
+        return false;
+    if (m->f->elem[x].lt == LT_LIST || m->f->elem[x].lt == LT_MAP)
+        return false;
+    return strcmp(f->name, "array") != 0 &&
+           !(strncmp(f->name, name, n) == 0 && strcmp(f->name + n, "_tuple") == 0);
+}
+
+static ax_status list(maker *m, uint32_t i, ax_pq_shape *out)
+{
+    const ax_pq_elem *x = &m->f->elem[i + 1];
+    ax_pq_shape *child;
+
+    out->kind = SHAPE_LIST;
+    out->edef = x->def;
+    out->rep = x->rep;
+    if (x->nleaf == 0)
+        refuse(m, "the elements of a list have no fields");
+    AX_TRY(children(m, 1, out, &child));
+    return three_levels(m, i, i + 1) ? field(m, i + 2, child) : value(m, i + 1, child);
+}
+
+static ax_status map(maker *m, uint32_t i, ax_pq_shape *out)
+{
+    const ax_pq_elem *x = &m->f->elem[i + 1];
+    uint32_t key = i + 2, second = key + m->f->elem[key].span;
+    ax_pq_shape *child;
+
+    out->kind = SHAPE_MAP;
+    out->edef = x->def;
+    out->rep = x->rep;
+    AX_TRY(children(m, x->field->nchild, out, &child));
+    if (x->field->nchild == 1)
+        return field(m, key, &child[0]);
+    /* Names win over the order. */
+    if (strcasecmp(m->f->elem[key].field->name, "value") == 0 &&
+        strcasecmp(m->f->elem[second].field->name, "key") == 0)
+    {
+        AX_TRY(field(m, second, &child[0]));
+        return field(m, key, &child[1]);
+    }
+    AX_TRY(field(m, key, &child[0]));
+    return field(m, second, &child[1]);
+}
+
+/* The value of element i, or one value of it when it is repeated. */
+static ax_status value(maker *m, uint32_t i, ax_pq_shape *out)
+{
+    const ax_pq_elem *e = &m->f->elem[i], *x = e + 1;
+    bool wraps = e->field->nchild == 1 && x->repetition == PQ_REPEATED;
+    ax_pq_shape *child;
+    uint32_t k, at = i + 1;
+
+    *out = (ax_pq_shape){.kind = SHAPE_LEAF, .def = e->def, .name = e->field->name,
+                         .leaf0 = e->leaf0, .nleaf = e->nleaf};
+    if (is_leaf(m, i))
+    {
+        if (m->f->leaf[e->leaf0].field->refusal != NULL)
+            refuse(m, m->f->leaf[e->leaf0].field->refusal);
+        return AX_OK;
+    }
+    if (e->lt == LT_VARIANT)
+        refuse(m, "VARIANT is not supported yet");
+    if (e->lt == LT_LIST && wraps)
+        return list(m, i, out);
+    if ((e->lt == LT_MAP || e->lt == LT_MAP_KEY_VALUE) && wraps && x->nleaf > 0 &&
+        !is_leaf(m, i + 1))
+    {
+        if (x->field->nchild > 2)
+            return list(m, i, out);
+        if (m->f->elem[i + 2].nleaf == 0)
+            refuse(m, "the keys of a map have no fields");
+        return map(m, i, out);
+    }
+    out->kind = SHAPE_STRUCT;
+    AX_TRY(children(m, e->field->nchild, out, &child));
+    for (k = 0; k < e->field->nchild; k++)
+    {
+        AX_TRY(field(m, at, &child[k]));
+        at += m->f->elem[at].span;
+    }
+    return AX_OK;
+}
+
+ax_status ax_pq_shape_make(ax_task *t, ax_arena *a, const ax_pq_file *f, uint32_t elem,
+                           const ax_pq_shape **out, const char **reason)
+{
+    maker m = {.t = t, .a = a, .f = f};
+    ax_pq_shape *s;
+
+    AX_NEW(t, s, (ax_pq_shape *) ax_arena_alloc0(a, sizeof *s));
+    AX_TRY(field(&m, elem, s));
+    if (f->elem[elem].nleaf == 0)
+        refuse(&m, "it has no fields");
+    *out = s;
+    *reason = m.reason;
+    return AX_OK;
+}
+
+/* The type of a list of scalars. */
+static ax_status list_type(ax_task *t, ax_pq_file *f, const ax_pq_shape *s, ax_type *out)
+{
+    ax_nested *nested;
+    ax_type *elem;
+
+    AX_NEW(t, nested, (ax_nested *) ax_arena_alloc0(f->base.arena, sizeof *nested));
+    AX_NEW(t, elem, (ax_type *) ax_arena_alloc0(f->base.arena, sizeof *elem));
+    *elem = f->leaf[s->child->leaf0].type;
+    nested->n = 1;
+    nested->type = elem;
+    *out = ax_type_make(AX_T_LIST);
+    out->nested = nested;
+    return AX_OK;
+}
+
+ax_status ax_pq_shape_fields(ax_task *t, ax_pq_file *f)
+{
+    uint32_t i;
+
+    for (i = 0; i < f->nelem; i += f->elem[i].span)
+    {
+        ax_field *fld = f->elem[i].field;
+        const ax_pq_shape *s = NULL;
+
+        if (f->elem[i].repetition != PQ_REPEATED && fld->nchild == 0 && f->elem[i].nleaf == 1)
+            continue;
+        AX_TRY(ax_pq_shape_make(t, t->arena, f, i, &s, &fld->refusal));
+        fld->type = ax_type_make(AX_T_JSONB);
+        if (s->kind == SHAPE_LIST && s->child->kind == SHAPE_LEAF)
+            AX_TRY(list_type(t, f, s, &fld->type));
+    }
+    return AX_OK;
+}
