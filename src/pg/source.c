@@ -37,6 +37,7 @@ typedef struct AfdwEntry
 } AfdwEntry;
 
 static HTAB *cache = NULL;
+static bool stale = false;		/* some entry may be invalid */
 
 /* ---- references ---------------------------------------------------------- */
 
@@ -76,7 +77,10 @@ relation_changed(Datum arg, Oid relid)
 		AfdwEntry  *entry = hash_search(cache, &relid, HASH_FIND, NULL);
 
 		if (entry && entry->table)
+		{
 			entry->table->valid = false;
+			stale = true;
+		}
 	}
 	else
 	{
@@ -87,6 +91,30 @@ relation_changed(Datum arg, Oid relid)
 		while ((entry = hash_seq_search(&seq)) != NULL)
 			if (entry->table)
 				entry->table->valid = false;
+		stale = true;
+	}
+}
+
+/* Forgets what is invalid: nobody will ask for a dropped table again. */
+static void
+forget_invalid(void)
+{
+	HASH_SEQ_STATUS seq;
+	AfdwEntry  *entry;
+
+	if (!stale)
+		return;
+	stale = false;
+	hash_seq_init(&seq, cache);
+	while ((entry = hash_seq_search(&seq)) != NULL)
+	{
+		AfdwTable  *table = entry->table;
+
+		if (table && table->valid)
+			continue;
+		(void) hash_search(cache, &entry->relid, HASH_REMOVE, NULL);
+		if (table)
+			table_unref(table);
 	}
 }
 
@@ -281,6 +309,7 @@ afdw_table_open(Oid relid, const void *owner, bool executing)
 		cache = hash_create("analytics_fdw tables", 32, &ctl, HASH_ELEM | HASH_BLOBS);
 	}
 
+	forget_invalid();
 	entry = hash_search(cache, &relid, HASH_FIND, NULL);
 	table = entry ? entry->table : NULL;
 	if (table && table->valid && table->statement == now &&
