@@ -89,7 +89,8 @@ static ax_status call_node(ax_task *t, ax_arena *a, ax_fn fn, ax_type type, ax_e
                            uint32_t nargs, ax_expr **out)
 {
     ax_type types[AX_FN_MAX_ARGS];
-    const ax_value *konst[AX_FN_MAX_ARGS];
+    const ax_value *konst[AX_FN_MAX_ARGS] = {NULL};
+    const char *why;
 
     for (uint32_t i = 0; i < nargs; i++)
     {
@@ -98,6 +99,10 @@ static ax_status call_node(ax_task *t, ax_arena *a, ax_fn fn, ax_type type, ax_e
     }
     AX_TRY(node_new(t, a, AX_X_CALL, type, args, nargs, out));
     (*out)->fn = (uint16_t) fn;
+    why = ax_fn_digits(fn, types, konst, &(*out)->type);
+    AX_CHECK(t, why == NULL, AX_EUNSUPPORTED, "%s(%s%s%s): %s", ax_fn_get(fn)->name,
+             ax_type_name(types[0].id), nargs > 1 ? ", " : "",
+             nargs > 1 ? ax_type_name(types[1].id) : "", why);
     (*out)->can_raise = ax_fn_can_raise(fn, types, konst);
     seal(*out);
     return AX_OK;

@@ -280,3 +280,98 @@ bool ax_numeric_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *
         default: return true;
     }
 }
+
+/* ---- digits --------------------------------------------------------------------------------- */
+
+/* Digits of an argument: of a constant those it has, else what its type guarantees. */
+static ax_num_bound digits_of(ax_type type, const ax_value *konst)
+{
+    ax_num_bound b = {.known = true};
+    ax_u128 whole;
+
+    if (konst == NULL || type.id != AX_T_NUMERIC)
+        return ax_num_bound_of(type);
+    if (konst->null || konst->u.num.special != AX_NUM_FINITE)
+        return b;
+    b.scale = konst->u.num.dscale;
+    whole = (ax_u128) (konst->u.num.v < 0 ? -konst->u.num.v : konst->u.num.v);
+    for (int32_t i = 0; i < b.scale && whole > 0; i++)
+        whole /= 10;
+    for (; whole > 0; whole /= 10)
+        b.whole++;
+    return b;
+}
+
+static ax_num_bound digits_to_scale(ax_num_bound a, const ax_value *scale)
+{
+    int64_t to = scale != NULL && !scale->null ? scale->u.i : AX_NUM_DIGITS;
+
+    if (to < 0)
+        to = 0;
+    return (ax_num_bound){a.known && a.whole + 1 + to <= AX_NUM_DIGITS, a.whole + 1, (int32_t) to};
+}
+
+static ax_num_bound digits_of_result(ax_fn fn, ax_num_bound a, ax_num_bound b,
+                                     const ax_value *const *konst)
+{
+    switch (fn)
+    {
+        case AX_FN_ADD:
+        case AX_FN_SUB: return ax_num_fits_add(a, b);
+        case AX_FN_MUL: return ax_num_fits_mul(a, b);
+        case AX_FN_MOD: return ax_num_fits_add(a, b);
+        case AX_FN_DIV_TRUNC:
+            a.known = a.known && b.known && a.whole + b.scale <= AX_NUM_DIGITS;
+            return (ax_num_bound){a.known, a.whole + b.scale, 0};
+        case AX_FN_ROUND_TO:
+        case AX_FN_TRUNC_TO: return digits_to_scale(a, konst[1]);
+        default: return (ax_num_bound){0};
+    }
+}
+
+const char *ax_fn_digits(ax_fn fn, const ax_type *args, const ax_value *const *konst,
+                         ax_type *result)
+{
+    static const char *const why = "the result may need more than 38 digits";
+    ax_num_bound a, b = {0}, r;
+
+    if (result->id != AX_T_NUMERIC)
+        return NULL;
+    if (fn == AX_FN_FLOAT_TO_NUMERIC)
+        return why;
+    a = digits_of(args[0], konst[0]);
+    switch (fn)
+    {
+        case AX_FN_TO_NUMERIC:
+        case AX_FN_NEG:
+        case AX_FN_ABS: r = a; break;
+        case AX_FN_SIGN: r = (ax_num_bound){true, 1, 0}; break;
+        case AX_FN_CEIL:
+        case AX_FN_FLOOR:
+        case AX_FN_ROUND:
+        case AX_FN_TRUNC: r = (ax_num_bound){a.known && a.whole < AX_NUM_DIGITS, a.whole + 1, 0};
+            break;
+        case AX_FN_DIV: /* the scale of a quotient depends on the values */
+            return ax_num_fits_div(a, digits_of(args[1], konst[1])) ? NULL : why;
+        case AX_FN_ADD:
+        case AX_FN_SUB:
+        case AX_FN_MUL:
+        case AX_FN_MOD:
+        case AX_FN_DIV_TRUNC:
+        case AX_FN_ROUND_TO:
+        case AX_FN_TRUNC_TO:
+            if (fn != AX_FN_ROUND_TO && fn != AX_FN_TRUNC_TO)
+                b = digits_of(args[1], konst[1]);
+            r = digits_of_result(fn, a, b, konst);
+            if (!r.known)
+                return why;
+            break;
+        default: return NULL;
+    }
+    if (r.known)
+    {
+        result->precision = r.whole + r.scale > 0 ? r.whole + r.scale : 1;
+        result->scale = (int16_t) r.scale;
+    }
+    return NULL;
+}

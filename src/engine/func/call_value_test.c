@@ -500,6 +500,34 @@ static void known_types_do_not_raise(void **state)
     assert_false(ax_fn_can_raise(AX_FN_TO_FLOAT8, ints, NULL));
 }
 
+/* What the server could answer with more than 38 digits is refused when the plan is made. */
+static void results_beyond_are_refused(void **state)
+{
+    ax_type any[2] = {ax_type_make(AX_T_NUMERIC), ax_type_make(AX_T_NUMERIC)};
+    ax_type money[2] = {ax_type_make(AX_T_NUMERIC), ax_type_make(AX_T_NUMERIC)};
+    ax_type result = ax_type_make(AX_T_NUMERIC);
+    ax_value tenth = {.type = any[0], .u.num = {.v = 11, .dscale = 1}};
+    const ax_value *none[2] = {NULL, NULL};
+    const ax_value *konst[2] = {NULL, &tenth};
+
+    (void) state;
+    money[0].precision = money[1].precision = 15;
+    money[0].scale = money[1].scale = 2;
+    assert_non_null(ax_fn_digits(AX_FN_ADD, any, none, &result));
+    assert_non_null(ax_fn_digits(AX_FN_MUL, any, konst, &result));
+    assert_non_null(ax_fn_digits(AX_FN_FLOAT_TO_NUMERIC, any, none, &result));
+    assert_null(ax_fn_digits(AX_FN_NEG, any, none, &result));
+    assert_null(ax_fn_digits(AX_FN_MUL, money, none, &result));
+    assert_int_equal(result.precision, 30);
+    assert_int_equal(result.scale, 4);
+    assert_null(ax_fn_digits(AX_FN_MUL, money, konst, &result));
+    assert_int_equal(result.precision, 17);
+    assert_int_equal(result.scale, 3);
+    money[0] = result;
+    money[0].precision = 30;
+    assert_non_null(ax_fn_digits(AX_FN_MUL, money, none, &result));
+}
+
 static void units_of_zones_are_refused(void **state)
 {
     ax_type stamp[2] = {ax_type_make(AX_T_TEXT), ax_type_make(AX_T_TIMESTAMP)};
@@ -526,6 +554,7 @@ int main(void)
         cmocka_unit_test(calls_give_the_servers_answers),
         cmocka_unit_test(columns_equal_single_values),
         cmocka_unit_test(known_types_do_not_raise),
+        cmocka_unit_test(results_beyond_are_refused),
         cmocka_unit_test(units_of_zones_are_refused),
     };
 

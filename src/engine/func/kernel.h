@@ -147,6 +147,12 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
 /* Can fn raise on these types?  Narrower than the flag RAISES: widening cannot.  konst as below. */
 bool ax_fn_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst);
 
+/* Narrow the result type of a function of decimals to the digits that its arguments allow.
+ * NULL: fine; otherwise why the engine must not have it: the server could have a result that does
+ * not fit 38 digits (static storage).  args have the wanted types, konst as below. */
+const char *ax_fn_digits(ax_fn fn, const ax_type *args, const ax_value *const *konst,
+                         ax_type *result);
+
 /* Bind fn to arguments that have the wanted types.  konst[i] is the value of argument i where it is
  * constant, else NULL; borrowed as long as the call lives. */
 ax_status ax_call_bind(ax_task *t, ax_arena *a, ax_fn fn, const ax_type *args,
