@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""A small Parquet writer in plain Python: flat tables for tests and for the demo.
+"""A small Parquet writer in plain Python: tables for tests and for the demo.
 
 It exists so that test input can be made anywhere without a Parquet library, with full control
 over layout: codec, page version, dictionary or plain, rows per page and per row group, min/max
 statistics, page index, required or optional columns. Output depends on nothing but the
 arguments (gzip pages also on the zlib version). Compressors other than gzip are honest but lazy:
 snappy, lz4_raw and zstd write their formats' literal blocks and make nothing smaller.
+
+Groups, lists and maps of any layout, old ones too, are columns of class Group; without page index.
 
 As a library: write(path, columns, rows, Layout(...)). As a command, random data by seed:
   make_parquet.py out.parquet --rows 1000 --column id:int64:required --column name:string
@@ -138,6 +140,78 @@ class Column:
     @property
     def kind(self):
         return KINDS[self.type]
+
+
+class Field:
+    """A leaf below a Group."""
+
+    def __init__(self, name, type_name, repetition=1):
+        self.name, self.kind, self.repetition = name, KINDS[type_name], repetition
+        self.children = []
+
+    def measure(self, path=(), level=0, rep=0):
+        """Sets paths and maximum levels; returns the leaves."""
+        self.path = path + (self.name,)
+        self.level = level + (self.repetition > 0)
+        self.rep = rep + (self.repetition == 2)
+        return [self]
+
+    def element(self):
+        return [struct_of({1: i32(self.kind.physical), 3: i32(self.repetition),
+                           4: binary(self.name),
+                           6: None if self.kind.converted is None else i32(self.kind.converted),
+                           10: self.kind.logical})]
+
+
+class Group(Field):
+    """A group: its values are tuples of its fields' values. `bare`: its only field's values stand for
+    it. Values of repeated fields (repetition 2) are lists. converted: 3 LIST, 1 MAP."""
+
+    def __init__(self, name, children, repetition=1, converted=None, bare=False):
+        self.name, self.children, self.repetition = name, children, repetition
+        self.converted, self.bare = converted, bare
+
+    def measure(self, path=(), level=0, rep=0):
+        super().measure(path, level, rep)
+        self.leaves = [leaf for child in self.children
+                       for leaf in child.measure(self.path, self.level, self.rep)]
+        return self.leaves
+
+    def element(self):
+        own = struct_of({3: i32(self.repetition), 4: binary(self.name),
+                         5: i32(len(self.children)),
+                         6: None if self.converted is None else i32(self.converted)})
+        return [own] + [e for child in self.children for e in child.element()]
+
+
+def list_of_field(name, item, repetition=1):
+    """The standard layout; values are lists of the item's values."""
+    return Group(name, [Group("list", [item], 2, bare=True)], repetition, 3, bare=True)
+
+
+def map_of_fields(name, key, value, repetition=1):
+    """Values are lists of (key, value)."""
+    return Group(name, [Group("key_value", [key, value], 2)], repetition, 1, bare=True)
+
+
+def shred(node, value, level, rep, out):
+    """Appends (repetition level, definition level, value) to out[leaf] for the leaves of a field."""
+    if node.repetition == 2 and value:
+        for i, item in enumerate(value):
+            put(node, item, level + 1, rep if i == 0 else node.rep, out)
+    elif node.repetition == 2 or (node.repetition == 1 and value is None):
+        for leaf in node.leaves if node.children else [node]:
+            out[leaf].append((rep, level, None))
+    else:
+        put(node, value, level + node.repetition, rep, out)
+
+
+def put(node, value, level, rep, out):
+    if not node.children:
+        out[node].append((rep, level, value))
+        return
+    for child, item in zip(node.children, [value] if node.bare else value):
+        shred(child, item, level, rep, out)
 
 
 @dataclass
@@ -387,12 +461,86 @@ class Chunk:
         return struct_of({2: i64(self.start), 3: meta, **index_fields})
 
 
+class LeafChunk(Chunk):
+    """A leaf of a Group. Pages of version 1 are cut anywhere, every page_rows slots; those of
+    version 2 where rows begin."""
+
+    def __init__(self, out, leaf, slots, layout):
+        self.out, self.column, self.kind, self.layout = out, leaf, leaf.kind, layout
+        self.values = [value for _, level, value in slots if level == leaf.level]
+        self.slots = slots
+        self.raw_size = 0
+        self.dictionary_offset = None
+        self.pages = []
+        self.start = out.tell()
+        words = self.dictionary() if layout.dictionary else None
+        first = 0
+        while first < len(slots) or (first == 0 and not self.pages):
+            last = min(first + layout.page_rows, len(slots))
+            while layout.page_version == 2 and last < len(slots) and slots[last][0] > 0:
+                last += 1
+            self.slot_page(slots[first:last], words)
+            first = last
+        self.size = out.tell() - self.start
+
+    def slot_page(self, slots, words):
+        leaf = self.column
+        present = [value for _, level, value in slots if level == leaf.level]
+        reps = hybrid([s[0] for s in slots], leaf.rep.bit_length()) if leaf.rep else b""
+        defs = hybrid([s[1] for s in slots], leaf.level.bit_length()) if leaf.level else b""
+        if words is None:
+            encoding, body = PLAIN, plain(self.kind, present)
+        else:
+            width = max(1, (len(words) - 1).bit_length())
+            encoding = RLE_DICTIONARY
+            body = bytes([width]) + hybrid([words[repr(v)] for v in present], width)
+        offset = self.out.tell()
+        if self.layout.page_version == 1:
+            levels = b"".join(struct.pack("<I", len(x)) + x for x in (reps, defs) if x)
+            head = struct_of({1: i32(len(slots)), 2: i32(encoding), 3: i32(RLE), 4: i32(RLE)})
+            self.page(0, {5: head}, b"", levels + body)
+        else:
+            rows = sum(s[0] == 0 for s in slots)
+            head = struct_of({1: i32(len(slots)), 2: i32(len(slots) - len(present)), 3: i32(rows),
+                              4: i32(encoding), 5: i32(len(defs)), 6: i32(len(reps)),
+                              7: boolean(self.layout.codec != "none")})
+            self.page(3, {8: head}, reps + defs, body)
+        self.pages.append((offset,))
+
+    def write_index(self):
+        return {}
+
+    def metadata(self, index_fields):
+        encodings = [PLAIN, RLE] + ([RLE_DICTIONARY] if self.dictionary_offset is not None else [])
+        return struct_of({2: i64(self.start), 3: struct_of({
+            1: i32(self.kind.physical),
+            2: list_of(T_I32, [i32(e) for e in encodings]),
+            3: list_of(T_BINARY, [binary(name) for name in self.column.path]),
+            4: i32(CODECS[self.layout.codec]),
+            5: i64(len(self.slots)),
+            6: i64(self.raw_size),
+            7: i64(self.size),
+            9: i64(self.pages[0][0]),
+            11: None if self.dictionary_offset is None else i64(self.dictionary_offset)})})
+
+
+def column_chunks(out, column, values, layout):
+    if isinstance(column, Column):
+        return [Chunk(out, column, values, layout)]
+    slots = {leaf: [] for leaf in column.measure()}
+    for value in values:
+        shred(column, value, 0, 0, slots)
+    return [LeafChunk(out, leaf, slots[leaf], layout) for leaf in slots]
+
+
 def schema_element(column):
+    if not isinstance(column, Column):
+        return column.element()
     kind = column.kind
-    return struct_of({1: i32(kind.physical), 3: i32(0 if column.required else 1),
-                      4: binary(column.name),
-                      6: None if kind.converted is None else i32(kind.converted),
-                      10: kind.logical})
+    return [struct_of({1: i32(kind.physical), 3: i32(0 if column.required else 1),
+                       4: binary(column.name),
+                       6: None if kind.converted is None else i32(kind.converted),
+                       10: kind.logical})]
 
 
 def write(path, columns, rows, layout=Layout()):
@@ -402,8 +550,8 @@ def write(path, columns, rows, layout=Layout()):
         out.write(b"PAR1")
         for first in range(0, len(rows), layout.row_group_rows):
             part = rows[first:first + layout.row_group_rows]
-            chunks = [Chunk(out, column, [row[i] for row in part], layout)
-                      for i, column in enumerate(columns)]
+            chunks = [chunk for i, column in enumerate(columns)
+                      for chunk in column_chunks(out, column, [row[i] for row in part], layout)]
             groups.append((len(part), chunks))
         index = {}
         if layout.page_index:
@@ -416,11 +564,12 @@ def write(path, columns, rows, layout=Layout()):
         root = struct_of({4: binary("schema"), 5: i32(len(columns))})
         footer = struct_of({
             1: i32(2 if layout.page_version == 2 else 1),
-            2: list_of(T_STRUCT, [root] + [schema_element(c) for c in columns]),
+            2: list_of(T_STRUCT, [root] + [e for c in columns for e in schema_element(c)]),
             3: i64(len(rows)),
             4: list_of(T_STRUCT, row_groups),
             6: binary("analytics_fdw make_parquet"),
-            7: list_of(T_STRUCT, [struct_of({1: struct_of({})}) for _ in columns])})[1]
+            7: list_of(T_STRUCT, [struct_of({1: struct_of({})}) for c in columns for _ in
+                                  ([c] if isinstance(c, Column) else c.measure())])})[1]
         out.write(footer + struct.pack("<I", len(footer)) + b"PAR1")
 
 

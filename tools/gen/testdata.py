@@ -8,6 +8,7 @@
   parts/part-<0..2>.parquet       one table in three files with disjoint id ranges
   hive/year=<y>/month=<m>/data.parquet   a Hive tree, two keys, one of them NULL
   empty.parquet    no row group at all;   nulls.parquet   columns with nothing but NULL
+  nested/v<1|2>.parquet   lists, maps and groups of several layouts; pages end inside of rows
   twin.sql         the same tables as heap tables (CREATE TABLE, COPY), not through any reader
 """
 
@@ -15,7 +16,8 @@ import os
 import random
 import sys
 
-from make_parquet import CODECS, Column, Layout, write
+from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
+                          write)
 from twin import twin_sql
 
 DAY = 86400 * 1000000
@@ -119,10 +121,47 @@ def odd(folder):
     return twin_sql("empty", few, []) + twin_sql("nulls", columns, rows)
 
 
+def nested_row(n):
+    maybe = n % 7
+    numbers = None if maybe == 1 else [None if (n + k) % 5 == 0 else n * 10 + k
+                                       for k in range(n % 4)]
+    words = None if maybe == 2 else ["w%d" % (k % 3) if k % 4 else None for k in range(n % 6)]
+    lists = None if maybe == 3 else [None if k == 2 else list(range(k)) for k in range(n % 4)]
+    point = None if maybe == 4 else (n, None if n % 2 else n / 4, (n % 3 == 0, "s\"%d\\" % n))
+    pairs = None if maybe == 5 else [("k%d" % k, None if k == 1 else n + k) for k in range(n % 3)]
+    items = None if maybe == 6 else [(k, ["t%d" % t for t in range(k)]) for k in range(n % 4)]
+    return (n, numbers, words, lists, point, pairs, items, list(range(n % 3)), [n] * (n % 2),
+            None if n % 5 == 0 else [n % 5])
+
+
+def nested(folder):
+    os.makedirs(os.path.join(folder, "nested"), exist_ok=True)
+    columns = [
+        Column("id", "int32", True),
+        list_of_field("numbers", Field("element", "int64")),
+        list_of_field("words", Field("element", "string")),
+        list_of_field("lists", list_of_field("element", Field("element", "int32", 0))),
+        Group("point", [Field("x", "int32", 0), Field("y", "double"),
+                        Group("in", [Field("flag", "bool"), Field("text", "string")])]),
+        map_of_fields("pairs", Field("key", "string", 0), Field("value", "int32")),
+        list_of_field("items", Group("element", [
+            Field("n", "int32"), list_of_field("tags", Field("element", "string", 0), 0)])),
+        Field("bare", "int32", 2),
+        # Two levels, as old writers have it.
+        Group("old", [Field("array", "int32", 2)], 0, 3, bare=True),
+        list_of_field("days", Field("element", "date", 0))]
+    rows = [nested_row(n) for n in range(1, 301)]
+    for version in (1, 2):
+        write(os.path.join(folder, "nested", "v%d.parquet" % version), columns, rows,
+              Layout(codec="snappy" if version == 2 else "none", page_version=version,
+                     dictionary=version == 2, row_group_rows=180, page_rows=37))
+    return ""
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    twin = "".join(make(folder) for make in (types, events, customers, matrix, odd))
+    twin = "".join(make(folder) for make in (types, events, customers, matrix, odd, nested))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)
 
