@@ -100,6 +100,8 @@ typedef struct test_page
     int32_t n;             /* slots, or values of a dictionary */
     const enc *levels;     /* hybrid of definition levels, NULL: none */
     const enc *values;
+    const enc *reps;       /* hybrid of repetition levels, NULL: none */
+    int32_t rows;          /* 0: n */
 } test_page;
 
 typedef struct test_column
@@ -110,6 +112,7 @@ typedef struct test_column
     const test_page *page;     /* [npages] */
     uint32_t npages;
     const enc *stats;          /* fields of Statistics with its end, or NULL */
+    int64_t nvalues;           /* 0: rows of the file */
     int64_t off, len;          /* set by e_file */
 } test_column;
 
@@ -120,13 +123,17 @@ typedef struct test_file
     test_column *col;
     uint32_t ncols;
     bool orders;               /* column_orders: TYPE_ORDER for all */
+    const enc *schema;         /* elements below the root (e_elem), NULL: those of flat columns */
+    uint32_t nelems, nroot;    /* of them, and columns of the root */
 } test_file;
 
 static inline void e_page(enc *out, const test_page *p)
 {
     size_t nlev = p->levels != NULL ? p->levels->n : 0, nval = p->values->n;
+    size_t nrep = p->reps != NULL ? p->reps->n : 0;
     bool v1_levels = p->type == PQ_PAGE_DATA && p->levels != NULL;
-    size_t body = nlev + nval + (v1_levels ? 4 : 0);
+    bool v1_reps = p->type == PQ_PAGE_DATA && p->reps != NULL;
+    size_t body = nlev + nrep + nval + (v1_levels ? 4 : 0) + (v1_reps ? 4 : 0);
 
     e_int(out, 1, p->type);
     e_int(out, 2, (int64_t) body);
@@ -136,10 +143,10 @@ static inline void e_page(enc *out, const test_page *p)
     if (p->type == PQ_PAGE_DATA_V2)
     {
         e_int(out, 2, 0);
-        e_int(out, 3, p->n);
+        e_int(out, 3, p->rows > 0 ? p->rows : p->n);
         e_int(out, 4, p->encoding);
         e_int(out, 5, (int64_t) nlev);
-        e_int(out, 6, 0);
+        e_int(out, 6, (int64_t) nrep);
         e_field(out, 7, TH_FALSE);
     }
     else
@@ -150,6 +157,10 @@ static inline void e_page(enc *out, const test_page *p)
     }
     e_u8(out, 0);
     e_u8(out, 0);
+    if (v1_reps)
+        e_u32(out, (uint32_t) nrep);
+    if (p->reps != NULL)
+        e_bytes(out, p->reps->p, nrep);
     if (v1_levels)
         e_u32(out, (uint32_t) nlev);
     if (p->levels != NULL)
@@ -157,10 +168,34 @@ static inline void e_page(enc *out, const test_page *p)
     e_bytes(out, p->values->p, nval);
 }
 
+/* A schema element: a group of nchild fields, or (nchild 0) a leaf of a type. */
+static inline void e_elem(enc *out, const char *name, int rep, uint32_t nchild, int type,
+                          int converted)
+{
+    if (nchild == 0)
+        e_int(out, 1, type);
+    e_int(out, 3, rep);
+    e_bin(out, 4, name, strlen(name));
+    if (nchild > 0)
+        e_int(out, 5, nchild);
+    if (converted >= 0)
+        e_int(out, 6, converted);
+    e_u8(out, 0);
+}
+
 static inline void e_schema(enc *out, const test_file *f)
 {
     uint32_t i;
 
+    if (f->schema != NULL)
+    {
+        e_list(out, 2, TH_STRUCT, f->nelems + 1);
+        e_bin(out, 4, "root", 4);
+        e_int(out, 5, f->nroot);
+        e_u8(out, 0);
+        e_bytes(out, f->schema->p, f->schema->n);
+        return;
+    }
     e_list(out, 2, TH_STRUCT, f->ncols + 1);
     e_bin(out, 4, "root", 4);
     e_int(out, 5, f->ncols);
@@ -188,7 +223,7 @@ static inline void e_chunk(enc *out, const test_file *f, const test_column *c)
     e_field(out, 3, TH_STRUCT);
     e_int(out, 1, c->type);
     e_int(out, 4, 0);
-    e_int(out, 5, f->nrows);
+    e_int(out, 5, c->nvalues > 0 ? c->nvalues : f->nrows);
     e_int(out, 6, c->len);
     e_int(out, 7, c->len);
     e_int(out, 9, c->off);
