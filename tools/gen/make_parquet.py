@@ -164,8 +164,8 @@ class Field:
 
 
 class Group(Field):
-    """A group: its values are tuples of its fields' values. `bare`: its only field's values stand for
-    it. Values of repeated fields (repetition 2) are lists. converted: 3 LIST, 1 MAP."""
+    """A group: its values are tuples of its fields' values. `bare`: its only field's values stand
+    for it. Values of repeated fields (repetition 2) are lists. converted: 3 LIST, 1 MAP."""
 
     def __init__(self, name, children, repetition=1, converted=None, bare=False):
         self.name, self.children, self.repetition = name, children, repetition
@@ -195,7 +195,7 @@ def map_of_fields(name, key, value, repetition=1):
 
 
 def shred(node, value, level, rep, out):
-    """Appends (repetition level, definition level, value) to out[leaf] for the leaves of a field."""
+    """Appends (repetition level, definition level, value) to out[leaf] for a field's leaves."""
     if node.repetition == 2 and value:
         for i, item in enumerate(value):
             put(node, item, level + 1, rep if i == 0 else node.rep, out)
