@@ -65,7 +65,7 @@ endif
 ifneq ($(SAN),)
 OPT := -O1
 KERNEL_OPT := -O1
-DEFS += -DAX_DEBUG
+DEFS += -DAX_DEBUG -DAX_TEST_DIVISOR=8
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer
 ifneq ($(findstring undefined,$(SAN)),)
 SANFLAGS += -fno-sanitize-recover=all
@@ -175,6 +175,7 @@ AARCH64_ROOT := build/aarch64-sysroot
 aarch64:
 	@tools/aarch64-sysroot.sh $(AARCH64_ROOT)
 	@$(MAKE) --no-print-directory unit CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar VARIANT=aarch64 \
+	  DEFS=-DAX_TEST_DIVISOR=8 \
 	  SYSROOT_CPPFLAGS="-isystem $(ROOT)/$(AARCH64_ROOT)/usr/include" \
 	  SYSROOT_LDFLAGS="-L$(ROOT)/$(AARCH64_ROOT)/usr/lib/aarch64-linux-gnu \
 	    -Wl,-rpath-link,$(ROOT)/$(AARCH64_ROOT)/usr/lib/aarch64-linux-gnu" \

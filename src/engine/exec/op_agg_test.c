@@ -1,6 +1,7 @@
 /* Tests of aggregation: random tables in all encodings against a naive computation. */
 #include <math.h>
 
+#include "base/scale_test.h"
 #include "exec/breaker_test.inc"
 
 #include "exec/agg_int.h"
@@ -266,7 +267,7 @@ static void random_case(const gen *keys, uint32_t nkeys, uint32_t nrows, uint32_
 static void no_keys(void **state)
 {
     (void) state;
-    for (uint32_t i = 0; i < 30; i++)
+    for (uint32_t i = 0; i < ax_test_scale(30) + 1; i++)
         random_case(NULL, 0, i == 0 ? 0 : below(30000), 1 + below(4), 0);
 }
 
@@ -282,7 +283,7 @@ static void one_key(void **state)
         {
             gen g = {types[i], dom, below(2) * 10, below(2) * 70};
 
-            random_case(&g, 1, below(20000), 1 + 3 * below(2), 0);
+            random_case(&g, 1, below(ax_test_scale(20000)), 1 + 3 * below(2), 0);
         }
 }
 
@@ -293,7 +294,7 @@ static void many_keys(void **state)
                                        AX_T_TEXT, AX_T_INT4};
 
     (void) state;
-    for (uint32_t i = 0; i < 40; i++)
+    for (uint32_t i = 0; i < ax_test_scale(40); i++)
     {
         gen g[8];
         uint32_t nkeys = 2 + below(6);
@@ -314,9 +315,9 @@ static void many_groups(void **state)
     (void) state;
     for (uint32_t lanes = 1; lanes <= 4; lanes += 3)
     {
-        random_case(one, 1, 100000, lanes, 0);
-        random_case(two, 2, 80000, lanes, 0);
-        random_case(text, 1, 100000, lanes, 0);
+        random_case(one, 1, ax_test_scale(100000), lanes, 0);
+        random_case(two, 2, ax_test_scale(80000), lanes, 0);
+        random_case(text, 1, ax_test_scale(100000), lanes, 0);
     }
 }
 
@@ -335,7 +336,7 @@ static void many_distinct(void **state)
         ax_agg_spec s = {.nkeys = i / 3 % 2, .arg = a, .nargs = 5};
         table t;
 
-        table_make(&t, 80000, c, 4, 100);
+        table_make(&t, ax_test_scale(80000), c, 4, 100);
         s.key_type = t.type;
         a[0] = agg_of(AX_AGG_COUNT, &t, 1, -1);
         a[1] = agg_of(AX_AGG_COUNT, &t, 2, -1);
@@ -354,8 +355,8 @@ static void group_limit(void **state)
 
     (void) state;
     for (uint32_t i = 0; i < 8; i++)
-        random_case(g, 1 + i % 2, 20000, 1 + 3 * below(2), 1 + below(40));
-    random_case(g, 2, 60000, 4, 20000);
+        random_case(g, 1 + i % 2, ax_test_scale(20000), 1 + 3 * below(2), 1 + below(40));
+    random_case(g, 2, ax_test_scale(60000), 4, ax_test_scale(20000));
 }
 
 /* Everything is given back and reported as out of memory, wherever the budget ends. */
@@ -368,7 +369,7 @@ static void budget(void **state)
     table t;
 
     (void) state;
-    table_make(&t, 30000, g, 3, 100);
+    table_make(&t, ax_test_scale(30000), g, 3, 100);
     s.key_type = t.type;
     a[0] = agg_of(AX_AGG_COUNT_STAR, &t, -1, -1);
     a[1] = agg_of(AX_AGG_AVG, &t, 2, -1);

@@ -1,6 +1,7 @@
 /* Tests of top-N and sort: random tables in all encodings against qsort. */
 #include <math.h>
 
+#include "base/scale_test.h"
 #include "exec/breaker_test.inc"
 
 static const table *naive_table;
@@ -141,7 +142,7 @@ static void one_key(void **state)
                     {AX_T_TEXT, 0, 5, 10}, {AX_T_INT8, 0, 0, 0}};
         ax_order_key key = {0, below(2), below(2)};
 
-        run_case(g, 3, &key, 1, below(12000), 1 + 3 * below(2), random_limit(),
+        run_case(g, 3, &key, 1, below(ax_test_scale(12000)), 1 + 3 * below(2), random_limit(),
                  below(3) ? 0 : below(300));
     }
 }
@@ -149,7 +150,7 @@ static void one_key(void **state)
 static void many_keys(void **state)
 {
     (void) state;
-    for (uint32_t i = 0; i < 30; i++)
+    for (uint32_t i = 0; i < ax_test_scale(30); i++)
     {
         gen g[6];
         ax_order_key key[4];
@@ -318,8 +319,8 @@ static void large_sort(void **state)
     ax_order_key key = {0, false, false};
 
     (void) state;
-    run_case(g, 2, &key, 1, 150000, 4, -1, 0);
-    run_case(g, 2, &key, 1, 150000, 4, 60000, 50000);
+    run_case(g, 2, &key, 1, ax_test_scale(150000), 4, -1, 0);
+    run_case(g, 2, &key, 1, ax_test_scale(150000), 4, ax_test_scale(60000), ax_test_scale(50000));
 }
 
 static void budget(void **state)
@@ -330,7 +331,7 @@ static void budget(void **state)
     table t;
 
     (void) state;
-    table_make(&t, 20000, g, 3, 100);
+    table_make(&t, ax_test_scale(20000), g, 3, 100);
     number_rows(&t);
     s.type = t.type;
     for (s.limit = -1; s.limit < 12000; s.limit += 10000)

@@ -1,5 +1,6 @@
 /* The evaluator against the naive interpreter: random expressions over columns in all encodings,
  * under selections, with nulls and failing rows; at every level of the processor. */
+#include "base/scale_test.h"
 #include "expr/ref_test.inc"
 
 static void say(const ax_expr *e, uint64_t seed, uint32_t row)
@@ -73,7 +74,8 @@ static void test_random(void **state)
 {
     static const uint8_t types[] = {AX_T_BOOL, AX_T_BOOL,   AX_T_INT2, AX_T_INT4,
                                     AX_T_INT8, AX_T_FLOAT8, AX_T_TEXT};
-    uint32_t rounds = getenv("AX_ROUNDS") ? (uint32_t) atoi(getenv("AX_ROUNDS")) : 1500;
+    const char *given = getenv("AX_ROUNDS");
+    uint32_t rounds = given ? (uint32_t) atoi(given) : ax_test_scale(1500);
     ax_arena *a = ax_arena_create(&budget, 0);
 
     (void) state;
