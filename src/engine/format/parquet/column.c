@@ -61,18 +61,20 @@ static ax_status window_memory(ax_task *t, ax_pq_col *c)
     ax_arena *a = c->scan->arena;
     size_t width = c->conv->dst_width, n = AX_BATCH_ROWS;
 
-    AX_NEW(t, c->null, (uint8_t *) ax_arena_values(a, n));
     AX_NEW(t, c->id, (uint32_t *) ax_arena_values(a, n * 4));
     AX_NEW(t, c->phys, (uint8_t *) ax_arena_values(a, n * 12));
-    AX_NEW(t, c->run_id, (uint32_t *) ax_arena_values(a, PQ_MAX_RUNS * 4));
-    if (c->conv->kind != CONV_STR)
-        AX_NEW(t, c->val, (uint8_t *) ax_arena_values(a, n * (width > 0 ? width : 1)));
     if (c->conv->src == SRC_BYTES || c->conv->src == SRC_FIXED)
     {
         AX_NEW(t, c->soff, (uint32_t *) ax_arena_values(a, n * 4));
         AX_NEW(t, c->slen, (uint32_t *) ax_arena_values(a, n * 4));
         AX_NEW(t, c->sptr, (const uint8_t **) ax_arena_values(a, n * sizeof *c->sptr));
     }
+    if (c->in_nest)
+        return AX_OK; /* windows of such leaves have no fixed length */
+    AX_NEW(t, c->null, (uint8_t *) ax_arena_values(a, n));
+    AX_NEW(t, c->run_id, (uint32_t *) ax_arena_values(a, PQ_MAX_RUNS * 4));
+    if (c->conv->kind != CONV_STR)
+        AX_NEW(t, c->val, (uint8_t *) ax_arena_values(a, n * (width > 0 ? width : 1)));
     return AX_OK;
 }
 

@@ -284,6 +284,7 @@ static ax_status look(ax_task *t, ax_pq_col *c, leaf_state *l, ax_batch *b, bool
         }
         AX_TRY(ax_pq_col_next_page(t, c));
     }
+    AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
     if (!c->opened)
         AX_TRY(ax_pq_col_open_page(t, c));
     l->at = 0;
