@@ -375,6 +375,7 @@ static void *thread_main(void *arg)
     slot *s = (slot *) arg;
     ax_pool *p = s->pool;
     char name[16];
+    bool last;
 
     snprintf(name, sizeof name, "ax-%u", s->idx % 1000000u);
     pthread_setname_np(pthread_self(), name);
@@ -390,8 +391,11 @@ static void *thread_main(void *arg)
             break;
     }
     s->state = SLOT_LEFT;
-    atomic_fetch_sub_explicit(&p->threads, 1, memory_order_relaxed);
+    last = atomic_fetch_sub_explicit(&p->threads, 1, memory_order_relaxed) == 1;
     pthread_mutex_unlock(&p->lock);
+    /* Nobody has asked for anything for a while: what was kept for the next query goes back. */
+    if (last)
+        (void) ax_slab_trim(0);
     return NULL;
 }
 

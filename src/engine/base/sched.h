@@ -15,7 +15,8 @@
  *
  * Threads are made with all asynchronous signals blocked (the host's handlers run on the host's
  * thread only), named "ax-<n>", with 1 MiB stacks; they start when the first job is submitted,
- * spin for a short while when idle, then sleep, and exit after idle_ms.  A process that never
+ * spin for a short while when idle, then sleep, and exit after idle_ms; the last one to exit gives
+ * the cached slabs back.  A process that never
  * submits a job has no thread of ours.
  *
  * The pool must not be used across fork(). */

@@ -3,6 +3,9 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION analytics_fdw" to load this file. \quit
 
+-- nothing here reads files on its own
+GRANT USAGE ON SCHEMA analytics_fdw TO PUBLIC;
+
 CREATE FUNCTION analytics_fdw.analytics_fdw_handler()
 RETURNS fdw_handler
 AS 'MODULE_PATHNAME'
