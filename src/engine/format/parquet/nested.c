@@ -102,6 +102,17 @@ static ax_status grow(ax_task *t, ax_arena *a, void *array, uint32_t have, uint3
     return AX_OK;
 }
 
+/* Lengths that are known make no calls. */
+static inline void copy_value(uint8_t *to, const uint8_t *from, uint32_t width)
+{
+    if (width == 8)
+        memcpy(to, from, 8);
+    else if (width == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, width);
+}
+
 static uint32_t more(uint32_t cap, uint32_t need)
 {
     uint64_t n = cap < 1024 ? 1024 : cap;
@@ -166,8 +177,8 @@ static ax_status from_dict(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n)
         }
     else
         for (i = 0; i < n; i++)
-            memcpy(s->val + (size_t) (s->nval + i) * w,
-                   (const uint8_t *) d->u.data + (size_t) c->id[i] * w, w);
+            copy_value(s->val + (size_t) (s->nval + i) * w,
+                       (const uint8_t *) d->u.data + (size_t) c->id[i] * w, w);
     return AX_OK;
 }
 
@@ -413,7 +424,7 @@ static ax_status elements(ax_task *t, const ax_pq_slots *s, const ax_pq_shape *s
             len[k] = there ? s->len[at] : 0;
         }
         else if (there)
-            memcpy(val + (size_t) k * w, s->val + (size_t) at * w, w);
+            copy_value(val + (size_t) k * w, s->val + (size_t) at * w, w);
         else
             memset(val + (size_t) k * w, 0, w);
         at += there;

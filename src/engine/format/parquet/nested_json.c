@@ -164,12 +164,68 @@ static ax_status put_interval(writer *w, const ax_interval *iv)
     return put(w, buf, (size_t) n);
 }
 
+/* v * 10^-scale, with a point when scale > 0; key: in quotes. */
+static ax_status put_scaled(writer *w, int64_t v, int scale, bool key)
+{
+    uint64_t u = v < 0 ? (uint64_t) 0 - (uint64_t) v : (uint64_t) v;
+    char buf[40];
+    int at = sizeof buf, digits = 0;
+
+    if (key)
+        buf[--at] = '"';
+    do
+    {
+        buf[--at] = (char) ('0' + (int) (u % 10));
+        u /= 10;
+        if (++digits == scale)
+            buf[--at] = '.';
+    } while (u != 0 || digits <= scale);
+    if (v < 0)
+        buf[--at] = '-';
+    if (key)
+        buf[--at] = '"';
+    return put(w, buf + at, sizeof buf - (size_t) at);
+}
+
+static ax_status put_int(writer *w, int64_t v, bool key)
+{
+    return put_scaled(w, v, 0, key);
+}
+
+/* Whole numbers and (doubles only) those of up to four digits behind the point, as far as fifteen
+ * digits hold them: a decimal of so many digits that reads back as v is the shortest one.  -1: not
+ * such a number, else its scale. */
+static int easy_float(double v, bool wide, int64_t *out)
+{
+    static const double pow10[] = {1, 10, 100, 1000, 10000};
+    double most = wide ? 1e15 : 1e6;
+    int k;
+
+    if (v == 0 || !(fabs(v) < most))
+        return -1;
+    for (k = 0; k < (wide ? 5 : 1); k++)
+    {
+        double r = rint(v * pow10[k]);
+
+        if (fabs(r) < most && r != 0 && r / pow10[k] == v)
+        {
+            *out = (int64_t) r;
+            return k;
+        }
+    }
+    return -1;
+}
+
 /* The shortest decimal that reads back as v. */
 static ax_status put_float(writer *w, double v, int from, int to, bool key)
 {
     char buf[48];
-    int p, n = 0;
+    int p, n = 0, scale;
+    int64_t whole;
 
+    scale = easy_float(v, to > 9, &whole);
+    if (scale >= 0)
+        return put_scaled(w, whole, scale, key);
     if (isnan(v) || isinf(v))
         return put_str(w, isnan(v) ? "\"NaN\"" : v > 0 ? "\"Infinity\"" : "\"-Infinity\"");
     for (p = from; p <= to; p++)
@@ -201,14 +257,6 @@ static ax_status put_num(writer *w, const ax_num *num, bool key)
     if (key)
         buf[--at] = '"';
     return put(w, buf + at, sizeof buf - (size_t) at);
-}
-
-static ax_status put_int(writer *w, int64_t v, bool key)
-{
-    char buf[32];
-    int n = snprintf(buf, sizeof buf, key ? "\"%lld\"" : "%lld", (long long) v);
-
-    return put(w, buf, (size_t) n);
 }
 
 static ax_status put_hex(writer *w, const uint8_t *s, size_t n)
