@@ -327,6 +327,46 @@ static ax_status keep(ax_task *t, leaf_state *l, uint32_t n, ax_arena *a)
     return AX_OK;
 }
 
+/* Rows of the page at hand when it is whole and need not be opened to know them, else 0.  Pages of
+ * version 2 begin with a row. */
+static uint32_t whole_page(const ax_pq_col *c)
+{
+    const ax_pq_page *p = &c->page;
+    bool counted = p->type == PQ_PAGE_DATA_V2 && p->num_rows > 0 && p->num_rows <= p->num_values;
+
+    if (c->opened || c->page_left == 0 || c->page_left != (uint32_t) p->num_values)
+        return 0;
+    if (c->keeps_last && p->encoding == PQ_DELTA_BYTE_ARRAY)
+        return 0;
+    if (c->conv->leaf->max_rep == 0)
+        return (uint32_t) p->num_values;
+    return counted ? (uint32_t) p->num_rows : 0;
+}
+
+/* Step over pages whose rows are all unwanted, at most n - *rows. */
+static ax_status skip_pages(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n, uint32_t *rows,
+                            ax_batch *b)
+{
+    for (;;)
+    {
+        uint32_t k;
+
+        if (c->page_left == 0)
+        {
+            AX_TRY(settle(t, c, l, b));
+            if (c->slots_left == 0 || *rows == n)
+                return AX_OK;
+            AX_TRY(ax_pq_col_next_page(t, c));
+        }
+        k = whole_page(c);
+        if (k > n - *rows || (k == 0 && c->page_left > 0))
+            return AX_OK;
+        *rows += k;
+        c->page_left = 0;
+        c->scan->req.stats->pages_skipped += k > 0;
+    }
+}
+
 /* Pass n rows, into the window or (l->skips) to nowhere. */
 static ax_status pass(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n, ax_batch *b)
 {
@@ -338,6 +378,8 @@ static ax_status pass(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n, ax_ba
     {
         uint64_t vals = 0;
 
+        if (l->skips && l->at == l->n)
+            AX_TRY(skip_pages(t, c, l, n, &rows, b));
         AX_TRY(look(t, c, l, b, &end));
         if (end)
         {

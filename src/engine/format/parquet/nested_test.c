@@ -28,7 +28,7 @@ typedef struct fixture
 
 static fixture x;
 static enc out, schema, large;
-static test_page page[4][3];
+static test_page page[4][4];
 static test_column col[4];
 static test_file file;
 
@@ -91,7 +91,7 @@ static void digits(enc *e, const char *s, uint32_t n, unsigned width)
 /* A leaf of INT32 values 1, 2, 3, ... in pages of the slots that a blank separates in `reps`. */
 static void leaf(const char *reps, const char *defs, uint32_t max_rep, uint32_t max_def, int type)
 {
-    static enc r[4][3], d[4][3], v[4][3];
+    static enc r[4][4], d[4][4], v[4][4];
     uint32_t c = file.ncols++, k = 0, value = 0, i;
 
     col[c] = (test_column){.name = "", .type = PQ_INT32, .page = page[c]};
@@ -111,7 +111,7 @@ static void leaf(const char *reps, const char *defs, uint32_t max_rep, uint32_t 
                                  max_rep > 0 ? &r[c][k] : NULL, 1};
         col[c].nvalues += n;
         col[c].npages = ++k;
-        reps += n + (reps[n] == ' ');
+        reps += max_rep > 0 ? n + (reps[n] == ' ') : 0;
         defs += n + (defs[n] == ' ');
     }
 }
@@ -267,6 +267,32 @@ static void pages_of_version_2(void **state)
     expect(list(), NULL, "<1,-,2> <3,4> ");
 }
 
+static void pages_that_nobody_wants(void **state)
+{
+    const ax_rowrange last[] = {{5, 6}};
+    const ax_rowset rows = {last, 1};
+
+    (void) state;
+    begin(6);
+    standard_list();
+    leaf("011 000 01 0", "323 301 33 3", 1, 3, PQ_PAGE_DATA_V2);
+    page[0][0].rows = 1;
+    page[0][1].rows = 3;
+    assert_int_equal(open_file(), AX_OK);
+    expect(list(), NULL, "<1,-,2> <3> - <> <4,5> <6> ");
+    assert_int_equal(x.stats.pages_skipped, 0);
+    expect(list(), &rows, "<6> ");
+    assert_int_equal(x.stats.pages_skipped, 3);
+
+    begin(6);
+    elem("a", PQ_OPTIONAL, 1, 0, NONE);
+    elem("x", PQ_REQUIRED, 0, PQ_INT32, NONE);
+    leaf("", "110 010", 0, 1, PQ_PAGE_DATA);
+    assert_int_equal(open_file(), AX_OK);
+    expect(json(), &rows, "- ");
+    assert_int_equal(x.stats.pages_skipped, 4);
+}
+
 static void old_layouts_of_lists(void **state)
 {
     (void) state;
@@ -330,8 +356,8 @@ static void structs_with_nulls(void **state)
     elem("a", PQ_OPTIONAL, 2, 0, NONE);
     elem("x", PQ_REQUIRED, 0, PQ_INT32, NONE);
     elem("y", PQ_OPTIONAL, 0, PQ_INT32, NONE);
-    leaf("000", "110", 0, 1, PQ_PAGE_DATA);
-    leaf("000", "120", 0, 2, PQ_PAGE_DATA);
+    leaf("", "110", 0, 1, PQ_PAGE_DATA);
+    leaf("", "120", 0, 2, PQ_PAGE_DATA);
     assert_int_equal(open_file(), AX_OK);
     expect(json(), NULL, "{\"x\":1,\"y\":null} {\"x\":2,\"y\":1} - ");
     expect(ax_type_make(AX_T_TEXT), NULL, "{\"x\":1,\"y\":null} {\"x\":2,\"y\":1} - ");
@@ -451,6 +477,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_go_on_over_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_of_version_2, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pages_that_nobody_wants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_layouts_of_lists, set_up, tear_down),
         cmocka_unit_test_setup_teardown(structs_with_nulls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(maps, set_up, tear_down),
