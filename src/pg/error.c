@@ -78,6 +78,8 @@ afdw_ereport(const ax_error *err)
 	char	   *msg = afdw_error_text(&copy);
 	char	   *detail = copy.detail[0] ? server_text(copy.detail) : NULL;
 	char	   *place = place_text(&copy.place);
+	/* The account of the query is the one that a setting limits. */
+	bool		limited = copy.code == AX_ENOMEM && strstr(copy.detail, "Budget \"query\"") != NULL;
 
 	if (place)
 		place = server_text(place);
@@ -85,6 +87,8 @@ afdw_ereport(const ax_error *err)
 			(errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4])),
 			 errmsg("%s", msg),
 			 detail ? errdetail("%s", detail) : 0,
+			 limited ? errhint("Consider raising analytics_fdw.memory_limit, or the option "
+							   "memory_limit of the table or server.") : 0,
 			 place ? errcontext("%s", place) : 0));
 	pg_unreachable();
 }

@@ -45,7 +45,7 @@ CREATE FOREIGN DATA WRAPPER analytics_fdw
 	VALIDATOR analytics_fdw.analytics_fdw_validator;
 
 COMMENT ON FOREIGN DATA WRAPPER analytics_fdw IS
-'analytical SQL on Parquet, MergeTree and JSON data where it lies';
+'analytical SQL on Parquet files where they lie';
 
 -- For local files; needs no options.
 CREATE SERVER analytics_fdw FOREIGN DATA WRAPPER analytics_fdw;
