@@ -279,7 +279,7 @@ static void plans_print(void **state)
     assert_non_null(strstr(ax_plan_print(h.plan, a, false), "Top-N by ($1 desc) limit 3\n  Agg"));
     assert_non_null(strstr(ax_plan_print(h.plan, a, true), "n0 -> n1"));
     q = host_start(&h);
-    assert_non_null(strstr(ax_query_pipeline(q, a, false), "Scan granules: 1 files, 6 splits"));
+    assert_non_null(strstr(ax_query_pipeline(q, a, false), "Scan granules: 1 file, 6 splits"));
     assert_non_null(strstr(ax_query_pipeline(q, a, true), "digraph"));
     host_drain(&h, q);
     assert_non_null(strstr(ax_query_pipeline(q, a, false), "-> Top-N"));

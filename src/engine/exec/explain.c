@@ -152,9 +152,11 @@ static void source_text(const ax_stage *st, char *text, size_t n)
     else if (st->src == AX_SRC_EXTERNAL)
         snprintf(text, n, "External Input %u", st->input);
     else
-        snprintf(text, n, "Scan %s: %u files, %u splits, %u pieces%s%s",
+        snprintf(text, n, "Scan %s: %u %s, %u %s, %u %s%s%s",
                  s->snap->nfiles > 0 ? s->snap->file[0].file->format->name : "nothing",
-                 s->snap->nfiles, s->snap->splits, s->nwork,
+                 s->snap->nfiles, s->snap->nfiles == 1 ? "file" : "files", s->snap->splits,
+                 s->snap->splits == 1 ? "split" : "splits", s->nwork,
+                 s->nwork == 1 ? "piece" : "pieces",
                  s->nconj > 0 ? ", filter pushed into the reader" : "",
                  s->live ? ", tightened by Top-N" : "");
 }
@@ -180,8 +182,18 @@ static void stage_text(out *o, const ax_stage *st)
     add(o, "  -> %s\n", sink_name(st->sink));
 }
 
+/* The sink's place in the list of all. */
+static uint32_t sink_number(const ax_exec *x, const ax_sink *sink)
+{
+    uint32_t i = 0;
+
+    for (const ax_sink *s = x->sinks; s != NULL && s != sink; s = s->all_next)
+        i++;
+    return i;
+}
+
 /* One cluster a stage; edges along the chain and from sinks to the stages that read them. */
-static void stage_dot(out *o, const ax_stage *st)
+static void stage_dot(out *o, const ax_exec *x, const ax_stage *st)
 {
     uint32_t lanes = st->ran > 0 ? st->ran : st->nlanes;
     char src[256];
@@ -192,10 +204,10 @@ static void stage_dot(out *o, const ax_stage *st)
     for (uint32_t i = 0; i < st->nops; i++)
         add(o, "    s%u_%u [label=\"%s\"];\n    s%u_%u -> s%u_%u;\n", st->id, i + 1,
             op_name(st->op[i]), st->id, i, st->id, i + 1);
-    add(o, "  }\n  s%u_%u -> \"%s %p\";\n", st->id, st->nops, sink_name(st->sink),
-        (const void *) st->sink);
+    add(o, "  }\n  sink%u [label=\"%s\"];\n  s%u_%u -> sink%u;\n", sink_number(x, st->sink),
+        sink_name(st->sink), st->id, st->nops, sink_number(x, st->sink));
     if (st->src == AX_SRC_PARTS)
-        add(o, "  \"%s %p\" -> s%u_0;\n", sink_name(st->parts), (const void *) st->parts, st->id);
+        add(o, "  sink%u -> s%u_0;\n", sink_number(x, st->parts), st->id);
 }
 
 const char *ax_exec_pipeline(const ax_exec *x, ax_arena *a, bool dot)
@@ -208,7 +220,12 @@ const char *ax_exec_pipeline(const ax_exec *x, ax_arena *a, bool dot)
     if (dot)
         add(&o, "digraph pipeline {\n  rankdir=BT;\n  node [shape=box];\n");
     for (const ax_stage *st = x->stages; st != NULL; st = st->all_next)
-        (dot ? stage_dot : stage_text)(&o, st);
+    {
+        if (dot)
+            stage_dot(&o, x, st);
+        else
+            stage_text(&o, st);
+    }
     if (dot)
         add(&o, "}\n");
     return o.text;
