@@ -199,10 +199,8 @@ struct ax_vec
 
 /* A dictionary: one per (file, row group, column).  `val` is a FLAT vector without nulls with n
  * values; they need not be distinct.  The caches are filled by the lane that scans the row group
- * and die with it: hash[i] is ax_hash of value i (0: not yet); pred and proj keep results of
- * predicates and of functions of this column alone, keyed by the expression's number (unique over
- * all programs, see ax_expr.id); slot is the group index + 1 of the aggregation whose id is
- * slot_owner. */
+ * and die with it: pred and proj keep results of predicates and of functions of this column alone,
+ * keyed by the expression's number (unique over all programs, see ax_expr.id). */
 struct ax_dict
 {
     uint32_t n;
@@ -212,8 +210,6 @@ struct ax_dict
     /* rows: how many rows asked before the result was made; result NULL: not yet, or impossible */
     struct { uint32_t expr_id, rows; uint8_t *result; } pred[8];  /* 0 false, 1 true, 2 null */
     struct { uint32_t expr_id, rows; ax_vec *result; } proj[8];
-    uint32_t *slot;
-    const void *slot_owner;
 };
 
 /* The next value for ax_dict.uid; never 0, never twice in a process.  Thread: any. */
