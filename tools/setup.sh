@@ -104,4 +104,4 @@ status=$?
 rm -f "$created"
 [ $status -eq 0 ] || exit $status
 collect
-[ ${#missing[@]} -eq 0 ] || { echo "setup: still missing: ${missing[*]}" >&2; exit 1; }
+[ ${#missing[@]} -eq 0 ] || { echo "setup: still missing: ${missing[*]//@/$version}" >&2; exit 1; }

@@ -173,9 +173,14 @@ case $mode in
         [ ! -e "$1" ] || die "$1 exists"
         mkdir -p "$1" && top=$(cd "$1" && pwd -P) || exit 1
         chmod 755 "$top"
+        trap clean_up EXIT # until it runs
+        trap 'exit 130' INT TERM HUP
         make_tree
+        [ "$(id -u)" -ne 0 ] || as_server test -x "$top" ||
+            die "user $server_user cannot enter $1: make its parents accessible"
         echo "$bindir" >"$top/bindir"
         start_server
+        trap - EXIT INT TERM HUP
         environment
         echo "export PGHOST=$PGHOST PGPORT=$PGPORT PGUSER=$PGUSER PGDATABASE=$PGDATABASE"
         echo "export AX_TESTDATA=$AX_TESTDATA PATH=$bindir:\$PATH"
