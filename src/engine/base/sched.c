@@ -92,6 +92,9 @@ struct ax_group
     uint32_t running;          /* the rest: guarded by pool.lock */
     bool stopped;
     bool ready;                /* in the ready ring */
+    bool hosted;               /* immutable: jobs run in ax_group_run only, never in the ring */
+    void (*wake)(void *arg);   /* immutable, hosted only; may be NULL */
+    void *wake_arg;
     job_list queued;
     job_list parked;
     ax_group *ready_next;
@@ -130,7 +133,7 @@ static void list_remove(job_list *l, ax_job *j)
 
 static bool group_can_run(const ax_group *g)
 {
-    return !g->stopped && g->queued.head != NULL && g->running < g->max_running;
+    return !g->hosted && !g->stopped && g->queued.head != NULL && g->running < g->max_running;
 }
 
 /* Put the group at the end of the ring if it belongs there and is not in it. */
@@ -237,9 +240,20 @@ static void job_enqueue(ax_pool *p, ax_job *j)
     j->state = JOB_QUEUED;
     list_push(&j->group->queued, j);
     ring_update(p, j->group);
+    if (j->group->wake != NULL)
+        j->group->wake(j->group->wake_arg);
 }
 
 /* ---- claiming and running -------------------------------------------------------------------- */
+
+static void start_job(ax_group *g, ax_job *j)
+{
+    j->state = JOB_RUNNING;
+    j->woken = false;
+    g->running++;
+    if (g->running > atomic_load_explicit(&g->peak, memory_order_relaxed))
+        atomic_store_explicit(&g->peak, g->running, memory_order_relaxed);
+}
 
 static ax_job *claim(ax_pool *p)
 {
@@ -251,11 +265,7 @@ static ax_job *claim(ax_pool *p)
     ring_remove(p, g);
     j = g->queued.head;
     list_remove(&g->queued, j);
-    j->state = JOB_RUNNING;
-    j->woken = false;
-    g->running++;
-    if (g->running > atomic_load_explicit(&g->peak, memory_order_relaxed))
-        atomic_store_explicit(&g->peak, g->running, memory_order_relaxed);
+    start_job(g, j);
     ring_update(p, g);
     call_thread(p);
     return j;
@@ -516,6 +526,42 @@ ax_status ax_group_create(ax_pool *p, uint32_t max_running, ax_group **out)
     return AX_OK;
 }
 
+ax_status ax_group_create_hosted(ax_pool *p, void (*wake)(void *arg), void *wake_arg,
+                                 ax_group **out)
+{
+    ax_status st = ax_group_create(p, 1, out);
+
+    if (st != AX_OK)
+        return st;
+    (*out)->hosted = true;
+    (*out)->wake = wake;
+    (*out)->wake_arg = wake_arg;
+    return AX_OK;
+}
+
+bool ax_group_run(ax_group *g, uint32_t max_us)
+{
+    ax_pool *p = g->pool;
+    uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t) max_us * 1000u;
+    bool more;
+
+    AX_ASSERT(g->hosted);
+    pthread_mutex_lock(&p->lock);
+    while (!g->stopped && g->queued.head != NULL)
+    {
+        ax_job *j = g->queued.head;
+
+        list_remove(&g->queued, j);
+        start_job(g, j);
+        run_job(p, j);
+        if (clock_ns(CLOCK_MONOTONIC) >= end_ns)
+            break;
+    }
+    more = !g->stopped && g->queued.head != NULL;
+    pthread_mutex_unlock(&p->lock);
+    return more;
+}
+
 void ax_group_stop(ax_group *g)
 {
     ax_pool *p = g->pool;
@@ -583,7 +629,8 @@ ax_status ax_job_submit(ax_job *j)
     AX_ASSERT(j->state == JOB_NEW);
     if (g->stopped)
         j->state = JOB_DONE;
-    else if (atomic_load_explicit(&p->threads, memory_order_relaxed) == 0 && !pool_grow(p))
+    else if (!g->hosted && atomic_load_explicit(&p->threads, memory_order_relaxed) == 0
+             && !pool_grow(p))
         st = AX_ELIMIT;
     else
     {

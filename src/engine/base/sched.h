@@ -67,6 +67,16 @@ uint32_t ax_pool_threads(const ax_pool *p); /* threads alive now */
 /* A group of jobs of which at most max_running run at the same time (a query's max_threads). */
 ax_status ax_group_create(ax_pool *p, uint32_t max_running, ax_group **out) AX_MUST_USE;
 
+/* A group whose jobs run on the thread that calls ax_group_run, and on no other: for short work
+ * that must not start threads (reading metadata while a query is planned).  wake(arg) is called,
+ * under the pool's lock, when a job was queued: it must not block and not call back. */
+ax_status ax_group_create_hosted(ax_pool *p, void (*wake)(void *arg), void *wake_arg,
+                                 ax_group **out) AX_MUST_USE;
+
+/* Run queued jobs of a hosted group one after another until none is queued or max_us have passed;
+ * at least one runs if one is queued.  true: more are queued.  Not inside a job. */
+bool ax_group_run(ax_group *g, uint32_t max_us);
+
 /* End a group: see above.  Idempotent.  May be called by any thread but a job of this group.
  * Afterwards no job of the group runs, submits and wakes are ignored. */
 void ax_group_stop(ax_group *g);

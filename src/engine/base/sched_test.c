@@ -215,6 +215,7 @@ typedef struct gauge
 {
     ax_job job;
     _Atomic int *now, *peak, *done;
+    int want; /* jobs hold on until so many ran at once: whatever the machine's load */
 } gauge;
 
 static ax_run measure(ax_job *j)
@@ -225,6 +226,8 @@ static ax_run measure(ax_job *j)
 
     while (now > peak && !atomic_compare_exchange_weak(u->peak, &peak, now))
         ;
+    for (int i = 0; i < 50000 && atomic_load(u->peak) < u->want; i++)
+        nap_us(200);
     nap_us(200);
     atomic_fetch_sub(u->now, 1);
     atomic_fetch_add(u->done, 1);
@@ -245,6 +248,7 @@ static void max_running_is_respected_and_used(void **state)
             u[k][i].now = &now[k];
             u[k][i].peak = &peak[k];
             u[k][i].done = &done[k];
+            u[k][i].want = k == 0 ? 3 : 1;
             ax_job_init(&u[k][i].job, measure, g[k]);
             assert_int_equal(ax_job_submit(&u[k][i].job), AX_OK);
         }
@@ -666,6 +670,46 @@ static void no_wake_is_lost(void **state)
     ax_pool_destroy(p);
 }
 
+typedef struct hosted_job
+{
+    ax_job job; /* first */
+    int runs;
+} hosted_job;
+
+static ax_run park_once(ax_job *job)
+{
+    return ((hosted_job *) job)->runs++ == 0 ? AX_RUN_BLOCKED : AX_RUN_DONE;
+}
+
+static void count_wake(void *arg) { ++*(int *) arg; }
+
+static void hosted_jobs_run_on_the_caller_and_start_no_thread(void **state)
+{
+    ax_pool *p;
+    ax_group *g;
+    hosted_job j = {.runs = 0};
+    int wakes = 0;
+
+    (void) state;
+    assert_int_equal(ax_pool_create(&p, 2, 0, 0), AX_OK);
+    assert_int_equal(ax_group_create_hosted(p, count_wake, &wakes, &g), AX_OK);
+    ax_job_init(&j.job, park_once, g);
+    assert_int_equal(ax_job_submit(&j.job), AX_OK);
+    assert_int_equal(wakes, 1);
+    assert_int_equal(j.runs, 0);
+    assert_false(ax_group_run(g, 1000));
+    assert_int_equal(j.runs, 1);
+    assert_false(ax_group_run(g, 1000)); /* parked: nothing to run */
+    assert_int_equal(j.runs, 1);
+    ax_job_wake(&j.job);
+    assert_int_equal(wakes, 2);
+    assert_false(ax_group_run(g, 1000));
+    assert_int_equal(j.runs, 2);
+    assert_int_equal(ax_pool_threads(p), 0);
+    ax_group_destroy(g);
+    ax_pool_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -685,6 +729,7 @@ int main(void)
         cmocka_unit_test(threads_block_asynchronous_signals_only),
         cmocka_unit_test(fifty_random_orders),
         cmocka_unit_test(no_wake_is_lost),
+        cmocka_unit_test(hosted_jobs_run_on_the_caller_and_start_no_thread),
     };
 
     return cmocka_run_group_tests_name("base sched", tests, NULL, NULL);

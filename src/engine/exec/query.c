@@ -103,11 +103,22 @@ ax_status ax_exec_start(ax_env *env, const ax_plan *p, const ax_exec_opts *o, ax
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* An opening runs on the host's thread, in slices between which the host looks for interrupts: it
+ * reads little, and planning a query must not start threads. */
+#define OPEN_SLICE_US 2000u
+
 static ax_status launch(ax_exec *x)
 {
+    ax_pool *pool = x->env->pool;
+    ax_status st;
+
     if (x->begin_ns == 0)
         x->begin_ns = ax_exec_now_ns();
-    if (ax_group_create(x->env->pool, x->max_lanes, &x->group) != AX_OK)
+    if (x->plan != NULL)
+        st = ax_group_create(pool, x->max_lanes, &x->group);
+    else
+        st = ax_group_create_hosted(pool, x->o.wake, x->o.wake_arg, &x->group);
+    if (st != AX_OK)
         return ax_fail_nomem(&x->task, 0);
     return x->plan != NULL ? ax_exec_launch(x) : ax_opening_launch(x);
 }
@@ -149,6 +160,9 @@ ax_exec_next_result ax_exec_next(ax_exec *x, ax_batch **out)
         return AX_EXEC_DONE;
     if (x->state != AX_ES_RUNNING)
         return AX_EXEC_ERROR;
+    if (x->plan == NULL && x->group != NULL && ax_group_run(x->group, OPEN_SLICE_US)
+        && x->o.wake != NULL)
+        x->o.wake(x->o.wake_arg); /* more is queued: the host shall not sleep */
     r = ax_out_next(x, out);
     if (r == AX_EXEC_DONE)
         finish(x, AX_ES_DRAINED);
