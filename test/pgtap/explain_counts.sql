@@ -2,7 +2,7 @@
 \set ECHO none
 \set testdata `echo "$AX_TESTDATA"`
 \set path :testdata '/events.parquet'
-SELECT plan(4);
+SELECT plan(5);
 CREATE FOREIGN TABLE events (id int8, kind text, url text) SERVER analytics_fdw
 	OPTIONS (path :'path');
 CREATE FUNCTION counted(q text, key text) RETURNS numeric LANGUAGE plpgsql AS $$
@@ -20,4 +20,14 @@ SELECT is(counted('SELECT count(*) FROM events', 'Bytes Read'), 0::numeric,
 	'a count that metadata answers reads nothing');
 SELECT cmp_ok(counted('SELECT url FROM events', 'Read Time'), '>', 0::numeric,
 	'reading takes time');
+CREATE FUNCTION inner_row_groups(q text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || q LOOP
+		IF line ~ 'Row Groups' THEN RETURN trim(line); END IF;
+	END LOOP;
+END $$;
+SELECT is(inner_row_groups('SELECT (SELECT count(kind) FROM events WHERE id = 7000 * g)
+	FROM generate_series(0, 2) g'), 'Row Groups: 2 of 12 (min/max 10 removed)',
+	'row groups of a scan that runs three times are those of all its runs');
 SELECT * FROM finish();

@@ -257,6 +257,7 @@ struct ax_exec
     ax_task task;                /* the host's thread; its arena holds the compiled run */
     ax_group *group;
     uint8_t state;               /* ax_exec_state; host's thread only */
+    uint32_t runs;               /* launched, by rebinds too */
     uint64_t cpu_ns;             /* of runs before the last rebind */
     uint32_t peak_threads;
     uint32_t max_lanes;

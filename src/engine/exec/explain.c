@@ -7,8 +7,11 @@
 
 #define LOAD(field) atomic_load_explicit(&x->field, memory_order_relaxed)
 
+/* Splits are counted for each run, as what was pruned and read of them is. */
 static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
 {
+    uint32_t runs = x->runs > 1 ? x->runs : 1;
+
     out->format = "";
     out->split_unit = "";
     for (const ax_stage *st = x->stages; st != NULL; st = st->all_next)
@@ -19,7 +22,7 @@ static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
         if (s == NULL)
             continue;
         out->files += s->nfiles;
-        out->splits += s->splits;
+        out->splits += (uint64_t) s->splits * runs;
         for (uint32_t i = 0; i < s->nfiles && out->split_unit[0] == '\0'; i++)
         {
             out->format = s->file[i].file->format->name;

@@ -153,6 +153,7 @@ ax_exec_next_result ax_exec_next(ax_exec *x, ax_batch **out)
     if (x->state == AX_ES_CREATED)
     {
         x->state = AX_ES_RUNNING;
+        x->runs++;
         if (launch(x) != AX_OK)
             ax_exec_fail(x, &x->task.err);
     }
