@@ -6,7 +6,7 @@
  *
  *     engine = ax_engine_create            one per process: pool, caches, budgets
  *     source = ax_source_create(spec)      a table of files as declared; reads nothing yet
- *     q = ax_query_open(source)            reads footers in jobs; ends with DONE
+ *     q = ax_query_open(source)            reads footers on this thread; ends with DONE
  *     plan = ax_plan_create, builders      plan/plan.h
  *     q = ax_query_start(plan, opts)       from here on threads may run
  *     for (;;) switch (ax_query_next(q, ...))
@@ -29,8 +29,8 @@
  * least every 5 ms.  They may be called from a clean-up handler, in any order, and with the query
  * unread.  After destroy no thread, descriptor, buffer or temporary file of the query is left.
  *
- * Threads start at the first ax_query_next, not before: building plans, printing them and starting
- * a query that is never read start none.
+ * Threads start at the first ax_query_next of a run, not before: opening sources, building plans,
+ * printing them and starting a query that is never read start none.
  *
  * Errors travel as ax_error values; functions without a query fill the ax_error given to them.
  * No function here longjmps, exits, or touches signals of the calling thread. */
