@@ -12,7 +12,6 @@ CREATE FOREIGN DATA WRAPPER bad VALIDATOR analytics_fdw.analytics_fdw_validator 
 CREATE USER MAPPING FOR CURRENT_USER SERVER analytics_fdw OPTIONS (nothing 'x');
 
 -- secrets
-CREATE USER MAPPING FOR CURRENT_USER SERVER analytics_fdw OPTIONS (secret 'hidden');
 CREATE SERVER bad FOREIGN DATA WRAPPER analytics_fdw OPTIONS (secret 'hidden');
 CREATE FOREIGN TABLE bad (a int) SERVER analytics_fdw OPTIONS (path 'x', session_token 'hidden');
 
@@ -29,7 +28,7 @@ CREATE FOREIGN TABLE bad (a int) SERVER analytics_fdw OPTIONS (path 'x', max_thr
 CREATE FOREIGN TABLE bad (a int) SERVER analytics_fdw OPTIONS (path 'x', memory_limit '1 acre');
 CREATE FOREIGN TABLE bad (a int OPTIONS (epoch_unit 'weeks'))
 	SERVER analytics_fdw OPTIONS (path 'x');
-CREATE FOREIGN TABLE bad (a int OPTIONS (field_id 'audio'))
+CREATE FOREIGN TABLE bad (a int OPTIONS (binary_as 'audio'))
 	SERVER analytics_fdw OPTIONS (path 'x');
 CREATE FOREIGN TABLE bad (a int OPTIONS (field_id '-2')) SERVER analytics_fdw OPTIONS (path 'x');
 CREATE FOREIGN TABLE bad (a int OPTIONS (column_name '')) SERVER analytics_fdw OPTIONS (path 'x');

@@ -81,6 +81,7 @@ typedef struct AfdwColumnOptions
 	const char *column_name;	/* NULL: the column's own name */
 	int32		field_id;		/* -1: none */
 	ax_epoch	epoch_unit;
+	ax_binary_as binary_as;
 } AfdwColumnOptions;
 
 extern void afdw_options_table(Oid relid, AfdwOptions *opts);

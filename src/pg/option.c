@@ -38,7 +38,7 @@
 typedef enum AfdwOptKind
 {
 	OPT_PATH, OPT_FORMAT, OPT_MATCH_BY, OPT_BOOL, OPT_THREADS, OPT_MEMORY,
-	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH
+	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY
 } AfdwOptKind;
 
 typedef struct AfdwOpt
@@ -67,6 +67,9 @@ static const AfdwWord match_words[] = {
 static const AfdwWord epoch_words[] = {
 	{"s", AX_EPOCH_S}, {"ms", AX_EPOCH_MS}, {"us", AX_EPOCH_US}, {"ns", AX_EPOCH_NS},
 	{"days", AX_EPOCH_DAYS}, {NULL, 0}
+};
+static const AfdwWord binary_words[] = {
+	{"text", AX_BIN_TEXT}, {"uuid", AX_BIN_UUID}, {"hex", AX_BIN_HEX}, {NULL, 0}
 };
 
 /* Names that carry secrets somewhere; they belong in user mappings only. */
@@ -124,7 +127,7 @@ invalid_option(const char *name, int where)
 	const char *closest = NULL;
 	int			best = (int) strlen(name) / 2 + 1;
 
-	if (where != 0 && looks_secret(name))
+	if (looks_secret(name))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
 				 errmsg("invalid option \"%s\"", name),
@@ -322,6 +325,9 @@ apply_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts, AfdwColum
 		case OPT_EPOCH:
 			col->epoch_unit = parse_word(opt->name, value, epoch_words);
 			break;
+		case OPT_BINARY:
+			col->binary_as = parse_word(opt->name, value, binary_words);
+			break;
 	}
 }
 
@@ -339,7 +345,11 @@ analytics_fdw_validator(PG_FUNCTION_ARGS)
 		const AfdwOpt *opt = find_option(def->defname, where);
 
 		if (opt == NULL)
+		{
+			/* A user mapping is where a secret belongs, once something can use it. */
 			invalid_option(def->defname, where);
+			continue;
+		}
 		if (opt->kind == OPT_PATH)
 			afdw_check_read_server_files();
 		apply_option(opt, defGetString(def), NULL, NULL);

@@ -258,6 +258,7 @@ table_define(Oid relid)
 		s->position = table->ncols;
 		s->type = col->type;
 		s->epoch = co.epoch_unit;
+		s->binary_as = co.binary_as;
 		s->not_null = att->attnotnull;
 		table->ncols++;
 	}

@@ -451,7 +451,7 @@ static ax_status nested_leaves(ax_task *t, const ax_pq_file *f, const ax_colspec
     {
         const ax_pq_leaf *l = &f->leaf[nest->shape->leaf0 + i];
         ax_colspec c = {.name = col->name, .type = l->type, .epoch = col->epoch,
-                        .encoding_check = col->encoding_check};
+                        .encoding_check = col->encoding_check, .binary_as = col->binary_as};
 
         if (of != NULL && of->n == 1)
             c.type = of->type[0];
