@@ -115,7 +115,7 @@ typedef struct ax_delete_ref
 
 typedef enum ax_epoch { AX_EPOCH_NONE, AX_EPOCH_S, AX_EPOCH_MS, AX_EPOCH_US, AX_EPOCH_NS,
     AX_EPOCH_DAYS } ax_epoch;
-typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID, AX_BIN_HEX } ax_binary_as;
+typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID } ax_binary_as;
 typedef enum ax_encoding_check { AX_ENC_FAIL, AX_ENC_REMOVE, AX_ENC_REPLACE, AX_ENC_TRUNCATE }
     ax_encoding_check;
 typedef enum ax_virtual { AX_VIRT_NONE, AX_VIRT_PATH, AX_VIRT_FILE, AX_VIRT_SIZE, AX_VIRT_MTIME,

@@ -336,6 +336,11 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col
              l->field->source_type, l->field->refusal);
     AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
              "encoding_check other than fail is not supported yet");
+    AX_CHECK(t, (col->binary_as != AX_BIN_TEXT || ax_type_is_str(col->type))
+                 && (col->binary_as != AX_BIN_UUID || col->type.id == AX_T_UUID),
+             AX_ETYPE, "bytes taken as %s cannot be read as %s",
+             col->binary_as == AX_BIN_TEXT ? "text" : "uuid",
+             ax_type_name((ax_type_id) col->type.id));
     memset(c, 0, sizeof *c);
     c->leaf = l;
     c->type = col->type;
