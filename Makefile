@@ -150,10 +150,13 @@ endif
 
 # ---- tests that need no server ----------------------------------------------------------------
 
-.PHONY: unit quick lint lint-report tsan asan aarch64 fuzz fuzz-replay unit-programs
+.PHONY: unit unit-clang quick lint lint-report tsan asan aarch64 fuzz fuzz-replay unit-programs
 unit-programs: $(TEST_BIN)
 unit: unit-programs
 	@tools/test/run-unit.sh unit$(if $(filter gcc,$(VARIANT)),,-$(VARIANT)) "$(RUNNER)" $(TEST_BIN)
+
+unit-clang:
+	@$(MAKE) --no-print-directory unit CC=$(CLANG)
 
 quick:
 	+@tools/test/check.sh lint unit
@@ -205,6 +208,11 @@ fuzz-replay:
 	@$(if $(FUZZ_NAMES),$(MAKE) --no-print-directory replay-programs SAN=$(REPLAY_SAN),true)
 	@tools/test/run-replay.sh $(REPLAY_DIR) $(FUZZ_NAMES)
 
+# Every file of a larger corpus is read or refused as it should be; without AX_CORPUS nothing is.
+.PHONY: corpus
+corpus: axq
+	@test/corpus/parquet.sh
+
 # ---- tests against a private server -----------------------------------------------------------
 
 # The private server is a relocated copy of the installed one in a temporary directory; the
@@ -229,7 +237,8 @@ diff: extension testdata
 # Everything README.md promises, quick tests first; ends with "N passed, N failed".
 check:
 	@tools/setup.sh check
-	+@tools/test/check.sh lint unit fuzz-replay installcheck pgtap prove diff tsan
+	+@tools/test/check.sh lint unit unit-clang installcheck pgtap prove fuzz-replay corpus asan \
+	  diff tsan
 
 bench: $(BENCH_BIN)
 	@for b in $(BENCH_BIN); do echo "== $$b"; $$b || exit 1; done
@@ -249,6 +258,7 @@ clean:
 
 help:
 	@echo 'build    all engine axq extension install   (CC=, SAN=, DEBUG=1, PG_CONFIG=)'
-	@echo 'no server   quick lint unit asan tsan aarch64 fuzz-replay fuzz (T=, SECONDS=)'
+	@echo 'no server   quick lint unit unit-clang asan tsan aarch64 corpus fuzz-replay'
+	@echo '            fuzz (T=, SECONDS=)'
 	@echo 'server   installcheck pgtap prove diff   (TESTS="a b" runs only those)'
 	@echo 'other    check demo bench testdata format lint-report clean'

@@ -2,8 +2,9 @@
 # parquet.sh [PATTERN]: run `axq count` over the Parquet files of the corpus that match.
 #
 # Each file gets 10 seconds and 2 GiB of address space. It is read (then its number of rows is
-# compared with what another reader found, see MANIFEST.tsv), or refused with a message; a crash, a hang, a wrong
-# number of rows, and a file read although the corpus says that it must be refused are failures.
+# compared with what another reader found, see MANIFEST.tsv), or refused with a message; a crash,
+# a hang, a wrong number of rows, and a file read although the corpus says that it must be refused
+# are failures.
 # AX_CORPUS names the corpus, AXQ the program; with VERBOSE=1 every refusal is printed.
 corpus=${AX_CORPUS:-../shared/corpus}/parquet
 axq=${AXQ:-build/axq}
