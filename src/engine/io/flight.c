@@ -198,6 +198,7 @@ static void flight_end(ax_io *io, ax_io_flight *f, ax_status status, const ax_er
     pthread_mutex_lock(&io->lock);
     AX_ASSERT(!f->done);
     f->done = true;
+    f->at_once = pthread_equal(f->starter, pthread_self());
     f->status = status;
     f->err = copy;
     f->wait_ns = ax_io_now_ns() - f->start_ns;
@@ -319,14 +320,14 @@ void ax_io_drain(ax_io *io)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-static bool is_done(ax_io *io, const ax_io_flight *f)
+static bool is_at_once(ax_io *io, const ax_io_flight *f)
 {
-    bool done;
+    bool at_once;
 
     pthread_mutex_lock(&io->lock);
-    done = f->done;
+    at_once = f->at_once;
     pthread_mutex_unlock(&io->lock);
-    return done;
+    return at_once;
 }
 
 void ax_io_flight_start(ax_task *t, ax_io *io, ax_io_flight *f)
@@ -335,6 +336,7 @@ void ax_io_flight_start(ax_task *t, ax_io *io, ax_io_flight *f)
     const ax_io_known *known = f->has_known ? &f->known : NULL;
     ax_status st = AX_OK;
 
+    f->starter = pthread_self();
     switch ((ax_io_kind) f->kind)
     {
         case AX_IO_READ:
@@ -353,7 +355,7 @@ void ax_io_flight_start(ax_task *t, ax_io *io, ax_io_flight *f)
     }
     if (st != AX_OK)
         flight_end(io, f, st, t->err.code != AX_OK ? &t->err : NULL);
-    else if (f->kind != AX_IO_READ && !is_done(io, f)) /* else nobody was asked */
+    else if (f->kind != AX_IO_READ && !is_at_once(io, f))
         ax_io_count(t, NULL, 0, 1, 0);
     flight_unref(io, f);
 }

@@ -65,7 +65,9 @@ typedef struct ax_io_flight
     int64_t wait_ns;    /* known when done */
     uint32_t refs;      /* tickets, callers, and one for the backend until done; guarded */
     uint32_t ntickets;  /* requests it was made for */
-    bool done;          /* guarded, like the next three */
+    pthread_t starter;  /* thread that asks the backend; set before */
+    bool done;          /* guarded, like the next four */
+    bool at_once;       /* done within the call that asked: no request went out */
     bool orphan;        /* no request wants it any more */
     ax_status status;
     ax_error *err;      /* owned; NULL without an error report */
