@@ -167,9 +167,9 @@ class Group(Field):
     """A group: its values are tuples of its fields' values. `bare`: its only field's values stand
     for it. Values of repeated fields (repetition 2) are lists. converted: 3 LIST, 1 MAP."""
 
-    def __init__(self, name, children, repetition=1, converted=None, bare=False):
+    def __init__(self, name, children, repetition=1, converted=None, bare=False, logical=None):
         self.name, self.children, self.repetition = name, children, repetition
-        self.converted, self.bare = converted, bare
+        self.converted, self.bare, self.logical = converted, bare, logical
 
     def measure(self, path=(), level=0, rep=0):
         super().measure(path, level, rep)
@@ -180,8 +180,16 @@ class Group(Field):
     def element(self):
         own = struct_of({3: i32(self.repetition), 4: binary(self.name),
                          5: i32(len(self.children)),
-                         6: None if self.converted is None else i32(self.converted)})
+                         6: None if self.converted is None else i32(self.converted),
+                         10: self.logical})
         return [own] + [e for child in self.children for e in child.element()]
+
+
+def variant_field(name, typed=None, repetition=1):
+    """A VARIANT; values are (metadata, value) or, shredded, (metadata, value, typed value)."""
+    return Group(name, [Field("metadata", "binary", 0), Field("value", "binary")] +
+                 ([typed] if typed else []), repetition,
+                 logical=struct_of({16: struct_of({1: (T_BYTE, b"\x01")})}))
 
 
 def list_of_field(name, item, repetition=1):

@@ -8,6 +8,8 @@
   parts/part-<0..2>.parquet       one table in three files with disjoint id ranges
   hive/year=<y>/month=<m>/data.parquet   a Hive tree, two keys, one of them NULL
   empty.parquet    no row group at all;   nulls.parquet   columns with nothing but NULL
+  variant/plain.parquet, variant/shredded.parquet   the same VARIANTs, encoded and shredded
+  variant/bad.parquet   VARIANTs that contradict themselves, one a row
   nested/v<1|2>.parquet   lists, maps and groups of several layouts; pages end inside of rows
   twin.sql         the same tables as heap tables (CREATE TABLE, COPY), not through any reader
 """
@@ -17,8 +19,9 @@ import random
 import sys
 
 from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
-                          write)
+                          variant_field, write)
 from twin import twin_sql
+from variant import encode, metadata, names
 
 DAY = 86400 * 1000000
 NAN, INF = float("nan"), float("inf")
@@ -158,10 +161,76 @@ def nested(folder):
     return ""
 
 
+def level(typed, name="element", repetition=0):
+    """A pair of value and typed_value."""
+    return Group(name, [Field("value", "binary"), typed], repetition)
+
+
+# What variant/shredded.parquet shreds: {a: int, s: text, list: [int]}.
+SHREDDED = Group("typed_value", [
+    level(Field("typed_value", "int64"), "a"), level(Field("typed_value", "string"), "s"),
+    level(list_of_field("typed_value", level(Field("typed_value", "int64"))), "list")])
+
+
+def shredded(value, kind, words):
+    """(value, typed value) of a level: the typed one where it fits."""
+    if kind == "list" and isinstance(value, list):
+        return None, [shredded(v, int, words) for v in value]
+    if kind in (int, str) and type(value) is kind:
+        return None, value
+    return encode(value, words), None
+
+
+def variant_row(value):
+    """(metadata, value, typed value) of a document."""
+    words = sorted(names(value))
+    if not isinstance(value, dict):
+        return metadata(words), encode(value, words), None
+    kinds = (("a", int), ("s", str), ("list", "list"))
+    typed = tuple(shredded(value[k], kind, words) if k in value else (None, None)
+                  for k, kind in kinds)
+    rest = {k: v for k, v in value.items() if k not in ("a", "s", "list")}
+    return metadata(words), encode(rest, words) if rest else None, typed
+
+
+def variants(folder):
+    os.makedirs(os.path.join(folder, "variant"), exist_ok=True)
+    documents = [
+        {"a": 1, "s": "one", "list": [1, 2]}, {"a": "text", "s": 5, "list": []}, {}, None, [], [[1], {}],
+        {"a": None, "other": {"deep": [True, None, {"a": 2}]}}, {"list": [1, "x", None, [2]], "z": 1.5},
+        "just text", 12345678901, {"s": "\u00e4\"\n", "list": None}, {"b": b"\x00\xff", "a": -1},
+        {"list": {"not": "a list"}}, float("inf"), "long " * 20, False]
+    docs = [d for _ in range(20) for d in documents]
+    plain, shred = [], []
+    for n, doc in enumerate(docs):
+        words = sorted(names(doc))
+        null = n % 17 == 16
+        plain.append((n, None if null else (metadata(words), encode(doc, words))))
+        shred.append((n, None if null else variant_row(doc)))
+    ident = Column("id", "int32", True)
+    write(os.path.join(folder, "variant", "plain.parquet"), [ident, variant_field("v")], plain,
+          Layout(row_group_rows=150, page_rows=40))
+    write(os.path.join(folder, "variant", "shredded.parquet"),
+          [ident, variant_field("v", SHREDDED)], shred,
+          Layout(codec="snappy", page_version=2, row_group_rows=150, page_rows=40))
+    words = ["a", "b"]
+    one = ((None, 1), (None, None), (None, None))
+    bad = [(0, (metadata(words), encode({"b": 2}, words), one)),
+           (1, (metadata(words), encode({"a": 2}, words), one)),
+           (2, (metadata(words), encode(3, words), one)),
+           (3, (metadata(words), None, ((encode(1, words), 1),) + one[1:])),
+           (4, (metadata(["a"]), encode({"b": 2}, words), one)),
+           (5, (metadata(words), b"\xff", None))]
+    write(os.path.join(folder, "variant", "bad.parquet"), [ident, variant_field("v", SHREDDED)],
+          bad, Layout(row_group_rows=1))
+    return ""
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    twin = "".join(make(folder) for make in (types, events, customers, matrix, odd, nested))
+    twin = "".join(make(folder) for make in (types, events, customers, matrix, odd, nested,
+                                             variants))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)
 

@@ -446,12 +446,26 @@ static ax_status missing(ax_task *t, const ax_colspec *col, const ax_bind_opts *
 
 /* ---- nested columns -------------------------------------------------------------------------- */
 
+/* Types to read the leaves of a shape as, where they are not their own. */
+static void leaf_types(const ax_pq_shape *root, const ax_pq_shape *s, uint8_t *as)
+{
+    uint32_t i;
+
+    if (s->kind == SHAPE_LEAF)
+        as[s->leaf0 - root->leaf0] = s->as;
+    for (i = 0; i < s->n; i++)
+        leaf_types(root, &s->child[i], as);
+}
+
 static ax_status nested_leaves(ax_task *t, const ax_pq_file *f, const ax_colspec *col,
                                ax_pq_nest *nest)
 {
     const ax_nested *of = nest->list ? col->type.nested : NULL;
+    uint8_t *as;
     uint32_t i;
 
+    AX_NEW(t, as, (uint8_t *) ax_arena_alloc0(t->arena, nest->shape->nleaf + 1));
+    leaf_types(nest->shape, nest->shape, as);
     for (i = 0; i < nest->shape->nleaf; i++)
     {
         const ax_pq_leaf *l = &f->leaf[nest->shape->leaf0 + i];
@@ -460,6 +474,8 @@ static ax_status nested_leaves(ax_task *t, const ax_pq_file *f, const ax_colspec
 
         if (of != NULL && of->n == 1)
             c.type = of->type[0];
+        else if (as[i] != AX_T_NONE)
+            c.type = ax_type_make((ax_type_id) as[i]);
         AX_TRY(ax_pq_conv_make(t, l, &c, &nest->conv[i]));
         nest->conv[i].leaf_idx = nest->shape->leaf0 + i;
     }

@@ -10,7 +10,8 @@
  *   column.c      a column chunk as a stream of rows with lazy skipping
  *   shape.c       groups and repeated fields as lists, maps and structs
  *   nested.c      columns of several leaves or with repetition: levels to rows
- *   nested_json.c values of such columns as JSON text
+ *   nested_json.c values of such columns as JSON text (json_out.c: the text)
+ *   nested_variant.c variant.c  VARIANT: shredded columns, encoded values
  *   scan.c        the step machine: filter columns first
  *   stats.c       min/max: what may be believed
  *   parquet.c     the format struct
@@ -106,6 +107,7 @@ typedef struct ax_pq_logical
     uint8_t bits;       /* INT */
     bool is_signed;     /* INT */
     int32_t scale, precision; /* DECIMAL */
+    int32_t version;    /* VARIANT: of its encoding */
 } ax_pq_logical;
 
 typedef struct ax_pq_leaf
@@ -128,10 +130,11 @@ typedef struct ax_pq_elem
     uint32_t leaf0, nleaf;    /* leaves of the subtree */
     uint8_t repetition;       /* PQ_REQUIRED, ... */
     uint8_t lt;               /* ax_pq_lt */
+    uint8_t version;          /* VARIANT: of its encoding */
     uint8_t def, rep;         /* maximum levels, itself included */
 } ax_pq_elem;
 
-typedef enum ax_pq_shape_kind { SHAPE_LEAF, SHAPE_LIST, SHAPE_MAP, SHAPE_STRUCT } ax_pq_shape_kind;
+typedef enum ax_pq_shape_kind { SHAPE_LEAF, SHAPE_LIST, SHAPE_MAP, SHAPE_STRUCT, SHAPE_VARIANT, SHAPE_ABSENT } ax_pq_shape_kind;
 
 /* What an element means: the layouts of lists and maps, old and new, are resolved.  A slot whose
  * definition level is below `def` holds a null, of this value or of one around it. */
@@ -143,7 +146,12 @@ typedef struct ax_pq_shape
     uint8_t rep;              /* LIST, MAP: a slot of this level or more goes on with the list */
     const char *name;         /* of the element, shown */
     uint32_t leaf0, nleaf;    /* in the file; 0 leaves: a struct without fields */
-    const struct ax_pq_shape *child; /* [n] LIST 1; MAP 2, or 1: keys only; STRUCT its fields */
+    uint8_t as;               /* LEAF: ax_type_id to read it as inside of JSON, 0: its own */
+    const struct ax_pq_shape *child; /* [n] LIST 1; MAP 2, or 1: keys only; STRUCT its fields;
+                               * VARIANT 3: metadata, value, typed_value, each may be ABSENT (the
+                               * levels below the root have no metadata).  Below typed_value, the
+                               * element of a list and the fields of a struct, which are in order
+                               * of their names, are VARIANT */
     uint32_t n;
 } ax_pq_shape;
 

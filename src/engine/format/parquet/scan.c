@@ -39,7 +39,7 @@ static ax_status note(ax_task *t, const ax_pq_scan *s, const ax_pq_col *c, ax_st
 {
     if (c != NULL && c->conv != NULL)
     {
-        ax_note_column(t, c->conv->leaf->path);
+        ax_note_column(t, c->conv->nest != NULL ? c->conv->nest->shape->name : c->conv->leaf->path);
         if (c->page.off > 0)
             ax_note_page(t, c->page_no < 0 ? 0 : c->page_no, c->page.off);
     }

@@ -98,6 +98,20 @@ static void parse_int(ax_cur *c, ax_pq_logical *lt)
     lt->bits = bits == 8 || bits == 16 || bits == 32 || bits == 64 ? (uint8_t) bits : 0;
 }
 
+static void parse_variant(ax_cur *c, ax_pq_logical *lt)
+{
+    ax_pq_fld f = {0, 0};
+
+    lt->version = 1;
+    while (ax_pq_th_next(c, &f))
+    {
+        if (f.id == 1)
+            (void) ax_pq_th_i32(c, f.type, &lt->version);
+        else
+            ax_pq_th_skip(c, f.type);
+    }
+}
+
 /* The union LogicalType: which member is set says the kind. */
 static void parse_logical(ax_cur *c, ax_pq_logical *lt)
 {
@@ -126,6 +140,8 @@ static void parse_logical(ax_cur *c, ax_pq_logical *lt)
             parse_time(c, lt);
         else if (lt->kind == LT_INT)
             parse_int(c, lt);
+        else if (lt->kind == LT_VARIANT && f.type == TH_STRUCT)
+            parse_variant(c, lt);
         else
             ax_pq_th_skip(c, f.type);
     }
@@ -504,6 +520,7 @@ static ax_status add_elem(ax_task *t, builder *b, const elem *e)
         return make_leaf(t, b, e, fld, def, rep);
     fld->type = ax_type_make(AX_T_NONE);
     rec->lt = e->lt.kind;
+    rec->version = (uint8_t) (e->lt.version >= 0 && e->lt.version < 255 ? e->lt.version : 255);
     fld->source_type = e->lt.kind == LT_LIST ? "LIST" : e->lt.kind == LT_MAP ? "MAP"
                        : e->lt.kind == LT_VARIANT ? "VARIANT" : "group";
     return push_group(t, b, fld, (uint32_t) e->children, def, rep);

@@ -7,12 +7,15 @@
  *   MAP group, X its only child, repeated     a map of X's fields: key, value; of more than two: a
  *                                             list
  *   repeated field outside of these           a list that is never null
+ *   VARIANT group                             a variant: metadata, value, typed_value by name, and
+ *                                             below typed_value levels of the last two
  *   other groups                              a struct
  *
  * Format: apache/parquet-format, LogicalTypes.md, "Nested Types" and its "Backward-compatibility
- * rules". */
+ * rules"; VariantShredding.md. */
 #include "parquet_int.h"
 
+#include <stdlib.h>
 #include <strings.h>
 
 typedef struct maker
@@ -115,6 +118,125 @@ static ax_status map(maker *m, uint32_t i, ax_pq_shape *out)
     return field(m, second, &child[1]);
 }
 
+/* ---- variants -------------------------------------------------------------------------------- */
+
+static ax_status variant(maker *m, uint32_t i, bool root, ax_pq_shape *out);
+
+/* Can the leaf be a shredded scalar?  *as: the type to read it as. */
+static bool shredded_scalar(const ax_pq_leaf *l, uint8_t *as)
+{
+    switch (l->lt.kind)
+    {
+        case LT_NONE:
+            return l->phys != PQ_FLBA && l->phys != PQ_INT96;
+        case LT_INT:
+            return l->lt.is_signed;
+        case LT_TIME:
+            return l->lt.unit == UNIT_US && !l->lt.utc;
+        case LT_TIMESTAMP:
+            *as = AX_T_INT8;
+            return l->lt.unit != UNIT_MS;
+        case LT_DECIMAL:
+        case LT_DATE:
+        case LT_STRING:
+        case LT_UUID:
+            return true;
+        default:
+            return false;
+    }
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const ax_pq_shape *) a)->name, ((const ax_pq_shape *) b)->name);
+}
+
+/* The typed value of a level. */
+static ax_status shredded(maker *m, uint32_t i, ax_pq_shape *out)
+{
+    const ax_pq_elem *e = &m->f->elem[i], *x = e + 1;
+    ax_pq_shape *child;
+    uint32_t k, at = i + 1;
+
+    *out = (ax_pq_shape){.kind = SHAPE_LEAF, .def = e->def, .name = e->field->name,
+                         .leaf0 = e->leaf0, .nleaf = e->nleaf};
+    if (e->repetition == PQ_REPEATED)
+        refuse(m, "a shredded value is repeated");
+    if (is_leaf(m, i))
+    {
+        if (!shredded_scalar(&m->f->leaf[e->leaf0], &out->as))
+            refuse(m, "a shredded value has a type that variants have not");
+        if (m->f->leaf[e->leaf0].field->refusal != NULL)
+            refuse(m, m->f->leaf[e->leaf0].field->refusal);
+        return AX_OK;
+    }
+    if (e->lt == LT_LIST && e->field->nchild == 1 && x->repetition == PQ_REPEATED)
+    {
+        out->kind = SHAPE_LIST;
+        out->edef = x->def;
+        out->rep = x->rep;
+        AX_TRY(children(m, 1, out, &child));
+        return variant(m, three_levels(m, i, i + 1) ? i + 2 : i + 1, false, child);
+    }
+    out->kind = SHAPE_STRUCT;
+    if (e->nleaf == 0)
+        refuse(m, "a shredded object has no fields");
+    AX_TRY(children(m, e->field->nchild, out, &child));
+    for (k = 0; k < e->field->nchild; k++)
+    {
+        if (m->f->elem[at].repetition == PQ_REPEATED)
+            refuse(m, "a shredded field is repeated");
+        AX_TRY(variant(m, at, false, &child[k]));
+        at += m->f->elem[at].span;
+    }
+    if (e->field->nchild > 1)
+        qsort(child, e->field->nchild, sizeof *child, by_name);
+    for (k = 1; k < e->field->nchild; k++)
+        if (strcmp(child[k - 1].name, child[k].name) == 0)
+            refuse(m, "a shredded object has two fields of one name");
+    return AX_OK;
+}
+
+/* A level of a variant, or (root) one as a whole. */
+static ax_status variant(maker *m, uint32_t i, bool root, ax_pq_shape *out)
+{
+    static const char *const names[] = {"metadata", "value", "typed_value"};
+    const ax_pq_elem *e = &m->f->elem[i];
+    ax_pq_shape *child;
+    uint32_t k, n, at = i + 1;
+
+    *out = (ax_pq_shape){.kind = SHAPE_VARIANT, .def = e->def, .name = e->field->name,
+                         .leaf0 = e->leaf0, .nleaf = e->nleaf};
+    AX_TRY(children(m, 3, out, &child));
+    for (n = 0; n < 3; n++)
+        child[n].kind = SHAPE_ABSENT;
+    for (k = 0; k < e->field->nchild; k++, at += m->f->elem[at].span)
+    {
+        const ax_pq_elem *x = &m->f->elem[at];
+
+        for (n = root ? 0 : 1; n < 3 && strcmp(x->field->name, names[n]) != 0; n++)
+            ;
+        if (n == 3 || child[n].kind != SHAPE_ABSENT)
+            refuse(m, "a variant has other fields than metadata, value and typed_value");
+        else if (n == 2)
+            AX_TRY(shredded(m, at, &child[n]));
+        else
+        {
+            child[n] = (ax_pq_shape){.kind = SHAPE_LEAF, .def = x->def, .name = x->field->name,
+                                     .as = AX_T_BYTEA, .leaf0 = x->leaf0, .nleaf = x->nleaf};
+            if (!is_leaf(m, at) || m->f->leaf[x->leaf0].phys != PQ_BYTE_ARRAY ||
+                x->repetition == PQ_REPEATED)
+                refuse(m, "metadata or value of a variant is not a BYTE_ARRAY");
+        }
+    }
+    if ((root && child[0].kind == SHAPE_ABSENT) ||
+        (child[1].kind == SHAPE_ABSENT && child[2].kind == SHAPE_ABSENT))
+        refuse(m, "a variant lacks its metadata or its value");
+    return AX_OK;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
 /* The value of element i, or one value of it when it is repeated. */
 static ax_status value(maker *m, uint32_t i, ax_pq_shape *out)
 {
@@ -132,7 +254,11 @@ static ax_status value(maker *m, uint32_t i, ax_pq_shape *out)
         return AX_OK;
     }
     if (e->lt == LT_VARIANT)
-        refuse(m, "VARIANT is not supported yet");
+    {
+        if (e->version > 1)
+            refuse(m, "this version of VARIANT is not known");
+        return variant(m, i, true, out);
+    }
     if (e->lt == LT_LIST && wraps)
         return list(m, i, out);
     if ((e->lt == LT_MAP || e->lt == LT_MAP_KEY_VALUE) && wraps && x->nleaf > 0 &&
