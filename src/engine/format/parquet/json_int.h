@@ -40,8 +40,8 @@ ax_status ax_pq_js_num(ax_pq_js *w, const ax_num *num, bool key) AX_MUST_USE;
  * 17). */
 ax_status ax_pq_js_float(ax_pq_js *w, double v, int from, int to, bool key) AX_MUST_USE;
 
-/* Days since 2000-01-01; units of 10^-digits seconds (6 or 9 digits) since midnight; such units since
- * midnight `epoch` days before 2000-01-01. */
+/* Days since 2000-01-01; units of 10^-digits seconds (6 or 9 digits) since midnight; such units
+ * since midnight `epoch` days before 2000-01-01. */
 ax_status ax_pq_js_date(ax_pq_js *w, int64_t days) AX_MUST_USE;
 ax_status ax_pq_js_time(ax_pq_js *w, int64_t frac, int digits) AX_MUST_USE;
 ax_status ax_pq_js_stamp(ax_pq_js *w, int64_t frac, int64_t epoch, int digits, bool utc)

@@ -1,5 +1,5 @@
-/* JSON text: bytes, strings and scalars, as the server's to_jsonb would have them: numbers exact, NaN
- * and infinities as strings, times in ISO 8601 (instants in UTC), bytes as "\\x..." in hex. */
+/* JSON text: bytes, strings and scalars, as the server's to_jsonb would have them: numbers exact,
+ * NaN and infinities as strings, times in ISO 8601 (instants in UTC), bytes as "\x..." in hex. */
 #include "json_int.h"
 
 #include <math.h>

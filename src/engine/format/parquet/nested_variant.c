@@ -149,7 +149,8 @@ static ax_status level(ax_pq_js *w, const ax_pq_shape *s, const ax_pq_vmeta *m, 
     if (ts->kind != SHAPE_ABSENT)
     {
         l = ax_pq_js_first(w, ts);
-        AX_CHECK(w->t, l->at < l->n, AX_ECORRUPT, "parts of a variant do not agree on their number");
+        AX_CHECK(w->t, l->at < l->n, AX_ECORRUPT,
+                 "parts of a variant do not agree on their number");
         if (l->def[l->at] >= ts->def)
             return typed(w, ts, m, p, n);
         AX_TRY(ax_pq_slots_none(w->t, w->slots, w->root, ts));

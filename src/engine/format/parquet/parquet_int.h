@@ -134,7 +134,10 @@ typedef struct ax_pq_elem
     uint8_t def, rep;         /* maximum levels, itself included */
 } ax_pq_elem;
 
-typedef enum ax_pq_shape_kind { SHAPE_LEAF, SHAPE_LIST, SHAPE_MAP, SHAPE_STRUCT, SHAPE_VARIANT, SHAPE_ABSENT } ax_pq_shape_kind;
+typedef enum ax_pq_shape_kind
+{
+    SHAPE_LEAF, SHAPE_LIST, SHAPE_MAP, SHAPE_STRUCT, SHAPE_VARIANT, SHAPE_ABSENT
+} ax_pq_shape_kind;
 
 /* What an element means: the layouts of lists and maps, old and new, are resolved.  A slot whose
  * definition level is below `def` holds a null, of this value or of one around it. */

@@ -6,12 +6,14 @@
  *      value       1 byte   bits 0-1 basic type, bits 2-7 its header
  *        primitive (0)      header is the type, see below; its bytes follow
  *        short string (1)   header is the length
- *        object (2)         header: bits 0-1 offset width - 1, 2-3 id width - 1, 4 count has 4 bytes
+ *        object (2)         header: bits 0-1 offset width - 1, 2-3 id width - 1, 4 four bytes
+ *                           of count
  *                           count, ids[count], offsets[count + 1], values
- *        array (3)          header: bits 0-1 offset width - 1, bit 2 count has 4 bytes
+ *        array (3)          header: bits 0-1 offset width - 1, bit 2 four bytes of count
  *                           count, offsets[count + 1], values
  *
- * The fields of an object should be ordered by name, and have different ones; a value's length is that of its own encoding.
+ * The fields of an object should be ordered by name, and have different ones; a value's
+ * length is that of its own encoding.
  *
  * Hostile values: nesting is limited, and the bytes of all values of one document may not be more
  * than the document has, so that offsets which point at the same bytes again and again end soon.
@@ -166,7 +168,8 @@ static ax_status primitive(reader *r, uint8_t type, const uint8_t *p, uint32_t l
         case 15: return ax_pq_js_base64(r->w, p, len);
         case 16: return text(r, p, len);
         case 17:
-            AX_CHECK(r->w->t, i64 >= 0 && i64 <= day, AX_EDATETIME, "time of a variant is not in a day");
+            AX_CHECK(r->w->t, i64 >= 0 && i64 <= day, AX_EDATETIME,
+                     "time of a variant is not in a day");
             return ax_pq_js_time(r->w, i64, 6);
         case 18:
         case 19: return ax_pq_js_stamp(r->w, i64, EPOCH_DAYS, 9, type == 18);
@@ -188,7 +191,8 @@ static ax_status scalar(reader *r, const uint8_t *p, size_t n)
 
     if ((p[0] & 3) == 0)
     {
-        AX_CHECK(r->w->t, head < sizeof primitive_bytes, AX_EUNSUPPORTED, "variant has type %u", head);
+        AX_CHECK(r->w->t, head < sizeof primitive_bytes, AX_EUNSUPPORTED,
+                 "variant has type %u", head);
         len = primitive_bytes[head];
         if (len == 255)
         {
