@@ -48,6 +48,8 @@ collect() {
     need zlib1g-dev headers zlib.h
     need liblz4-dev headers lz4.h
     need libbrotli-dev headers brotli/decode.h
+    # The server's pg_locale.h includes it.
+    need libicu-dev headers unicode/ucol.h
     need "postgresql-server-dev-@" server_dev
     need "postgresql-@" server
     need util-linux tool setpriv

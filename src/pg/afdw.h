@@ -60,7 +60,7 @@ extern uint32 afdw_allowed(void);
 /* ---- error.c ---------------------------------------------------------- */
 
 /* Raise an error of the engine.  Copies it first, so that it may be in memory that goes away. */
-extern void afdw_ereport(const ax_error *err) pg_attribute_noreturn();
+pg_noreturn extern void afdw_ereport(const ax_error *err);
 extern char *afdw_error_text(const ax_error *err);
 
 /* ---- option.c --------------------------------------------------------- */

@@ -25,6 +25,11 @@
 #include "commands/explain_state.h"
 #endif
 
+/* 18 moved the attribute to the front of a declaration. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn _Noreturn
+#endif
+
 /* Paths: new arguments in 17 (fdw_restrictinfo) and 18 (disabled_nodes). */
 #if PG_VERSION_NUM >= 180000
 #define afdw_foreignscan_path(root, rel, tgt, rows, sc, tc, pk, ro, op, priv) \
@@ -70,6 +75,11 @@
 #else
 #define afdw_collate_is_c(collation) lc_collate_is_c(collation)
 #define afdw_ctype_is_c(collation) lc_ctype_is_c(collation)
+#endif
+
+/* Functions whose macro got a suffix when a namesake came. */
+#if PG_VERSION_NUM >= 180000
+#define F_REVERSE F_REVERSE_TEXT
 #endif
 
 static inline void

@@ -250,7 +250,7 @@ static ax_status parse_escape(parser *ps, escape *e)
 {
     static const char from[] = "abBefnrtv", to[] = "\a\b\\\033\f\n\r\t\v";
     const char *simple;
-    uint32_t cp;
+    uint32_t cp = 0;
 
     *e = (escape){0};
     if (ps->p >= ps->end)
