@@ -22,7 +22,9 @@ EXPLAIN (COSTS OFF) SELECT id FROM events WHERE mine(customer) AND quantity > 3;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE random() < 0.5;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE opaque(kind);
 EXPLAIN (COSTS OFF) SELECT id FROM events e WHERE e IS NOT NULL;
+SET analytics_fdw.enable_dictionary_service = off;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE kind LIKE url;
+RESET analytics_fdw.enable_dictionary_service;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE tableoid > 0;
 EXPLAIN (COSTS OFF) SELECT id FROM events WHERE id IN (SELECT 1 WHERE false) OR quantity = 1;
 -- a condition that can raise stays behind a local one of lower cost
@@ -38,7 +40,9 @@ CREATE COLLATION icu (provider = icu, locale = 'en');
 CREATE FOREIGN TABLE collated (id int, name text COLLATE icu, country text COLLATE nd)
 	SERVER analytics_fdw OPTIONS (path :'path');
 EXPLAIN (COSTS OFF) SELECT id FROM collated WHERE name = 'Ada 1';
+SET analytics_fdw.enable_dictionary_service = off;
 EXPLAIN (COSTS OFF) SELECT id FROM collated WHERE name < 'B';
+RESET analytics_fdw.enable_dictionary_service;
 EXPLAIN (COSTS OFF) SELECT id FROM collated WHERE name < 'B' COLLATE "C";
 EXPLAIN (COSTS OFF) SELECT id FROM collated WHERE country = 'de';
 EXPLAIN (COSTS OFF) SELECT name, count(*) FROM collated GROUP BY name;

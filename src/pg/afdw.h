@@ -12,6 +12,7 @@
  *	 path.c		 planning callbacks				 scan.c		 execution callbacks
  *	 query.c	 running queries: latch loop, clean-up
  *	 slot.c		 values: batch to Datum and Datum to ax_value
+ *	 host.c		 functions that PostgreSQL computes for the engine
  *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
  *
  * Only the backend's own thread runs code of these files, with one exception:
@@ -189,6 +190,7 @@ typedef struct AfdwDesc
 	Node	   *limit;			/* bigint or NULL */
 	Node	   *offset;
 	List	   *params;			/* of Expr: constants that are known when the query starts */
+	List	   *hosts;			/* of Expr: what PostgreSQL computes for the engine */
 	List	   *skipped;		/* of (what, reason): Expr or String, String */
 } AfdwDesc;
 
@@ -202,6 +204,7 @@ typedef struct AfdwBuilt
 	int			ncolumns;		/* columns of the table that are read */
 	int			limit_param,	/* index in params, -1: none */
 				offset_param;
+	List	   *hosts;			/* of AfdwHostFn: functions of the host, as the plan numbers them */
 } AfdwBuilt;
 
 extern AfdwDesc *afdw_desc_copy(const AfdwDesc *desc);
@@ -228,12 +231,30 @@ typedef struct AfdwTranslate
 	const NullableDatum *arrays;	/* [params] values of those that are arrays; NULL: planning */
 	bool		placeholder;	/* planning: a value stands for one that is not known yet */
 	ax_expr    *case_arg;		/* meaning of CaseTestExpr */
+	List	   *hosts;			/* of AfdwHostFn, in the order of their numbers */
+	bool		in_host;		/* translating an argument of a host function */
 	const char *reason;			/* after a failure */
 } AfdwTranslate;
 
 extern ax_expr *afdw_translate(AfdwTranslate *ctx, Expr *expr);
 extern bool afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *call);
 extern ax_plan *afdw_plan_create(void); /* until CurrentMemoryContext is reset */
+
+/* ---- host.c ----------------------------------------------------------- */
+
+/* A function that the engine asks PostgreSQL to compute. */
+typedef struct AfdwHostFn
+{
+	Expr	   *expr;			/* over columns 1, 2, ... of relation 1 */
+	List	   *args;			/* of Expr: what the columns stand for */
+} AfdwHostFn;
+
+typedef struct AfdwHosts AfdwHosts; /* the functions of one plan, ready to run */
+
+extern bool afdw_host_decided(const AfdwTranslate *ctx, Expr *expr);
+extern ax_expr *afdw_host_translate(AfdwTranslate *ctx, Expr *expr);
+extern AfdwHosts *afdw_hosts_create(List *hosts);
+extern void afdw_hosts_answer(AfdwHosts *h, const ax_host_need *need, ax_reply *reply);
 
 /* ---- path.c ----------------------------------------------------------- */
 
@@ -267,7 +288,7 @@ extern bool afdw_engine_gone(void);
 extern void afdw_query_init(void);
 extern AfdwQuery *afdw_query_open(ax_source *source, const AfdwOptions *opts);
 extern AfdwQuery *afdw_query_start(const ax_plan *plan, const AfdwOptions *opts,
-								   const ax_params *params, MemoryContext cxt);
+								   const ax_params *params, AfdwHosts *hosts, MemoryContext cxt);
 extern void afdw_query_rebind(AfdwQuery *query, const ax_params *params);
 extern ax_batch *afdw_query_next(AfdwQuery *query);
 extern ax_query *afdw_query_handle(AfdwQuery *query);
@@ -285,6 +306,7 @@ typedef struct AfdwScan
 	MemoryContext plan_cxt;		/* of built, out and query */
 	List	   *param_states;	/* of ExprState */
 	bool		has_arrays;		/* parameters that are part of the plan */
+	AfdwHosts  *hosts;			/* NULL: the plan has no functions of the host */
 	AfdwQuery  *query;
 	AfdwOut    *out;
 	AttrNumber *target;			/* [noutput] position in the slot, from 0 */

@@ -21,7 +21,7 @@
 
 #include "afdw.h"
 
-#define DESC_VERSION 1
+#define DESC_VERSION 2
 
 /* A copy whose lists can be extended without changing the original's. */
 AfdwDesc *
@@ -39,6 +39,7 @@ afdw_desc_copy(const AfdwDesc *desc)
 	copy->sort = list_copy(desc->sort);
 	copy->params = list_copy(desc->params);
 	copy->skipped = list_copy(desc->skipped);
+	copy->hosts = list_copy(desc->hosts);
 	return copy;
 }
 
@@ -59,6 +60,7 @@ afdw_desc_save(const AfdwDesc *d)
 	l = lappend(l, d->offset);
 	l = lappend(l, d->params);
 	l = lappend(l, d->skipped);
+	l = lappend(l, d->hosts);
 	return l;
 }
 
@@ -68,7 +70,7 @@ afdw_desc_load(List *l)
 	AfdwDesc   *d = palloc0(sizeof(AfdwDesc));
 	int			flags;
 
-	if (list_length(l) != 14 || intVal(linitial(l)) != DESC_VERSION)
+	if (list_length(l) != 15 || intVal(linitial(l)) != DESC_VERSION)
 		elog(ERROR, "analytics_fdw: the plan is of another version of the extension");
 	d->varno = (Index) intVal(lsecond(l));
 	flags = intVal(lthird(l));
@@ -85,6 +87,7 @@ afdw_desc_load(List *l)
 	d->offset = list_nth(l, 11);
 	d->params = list_nth(l, 12);
 	d->skipped = list_nth(l, 13);
+	d->hosts = list_nth(l, 14);
 	return d;
 }
 
@@ -468,6 +471,7 @@ afdw_desc_build(AfdwDesc *desc, AfdwTable *table, const NullableDatum *arrays, A
 		built->outcol[i] = (uint32) col;
 		built->outtype[i++] = b.node->type[col];
 	}
+	built->hosts = b.t.hosts;
 	built->plan->root = b.node;
 	return true;
 }

@@ -74,7 +74,8 @@ void
 afdw_ereport(const ax_error *err)
 {
 	ax_error	copy = *err;
-	const char *state = ax_status_sqlstate(copy.code);
+	const char *state = copy.code == AX_EHOST && copy.sqlstate[0] ? copy.sqlstate :
+		ax_status_sqlstate(copy.code);
 	char	   *msg = afdw_error_text(&copy);
 	char	   *detail = copy.detail[0] ? server_text(copy.detail) : NULL;
 	char	   *place = place_text(&copy.place);

@@ -178,6 +178,8 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 	}
 	if (!machine)
 		return;
+	if (p.host_calls > 0)
+		ExplainPropertyInteger("Values Computed by PostgreSQL", NULL, (int64) p.host_values, es);
 	ExplainPropertyInteger("Bytes Read", "kB", (int64) (p.bytes_read + 1023) / 1024, es);
 	ExplainPropertyInteger("Threads", NULL, p.threads_granted, es);
 	ExplainPropertyInteger("Peak Memory", "kB", (p.memory_peak_bytes + 1023) / 1024, es);
@@ -333,6 +335,8 @@ afdw_explain(ForeignScanState *node, ExplainState *es)
 		explain_count("Limit", &d, desc->limit, es);
 	if (desc->offset)
 		explain_count("Offset", &d, desc->offset, es);
+	if (desc->hosts)
+		ExplainPropertyList("Computed by PostgreSQL", each(&d, desc->hosts), es);
 	if (afdw_explain_not_pushed)
 		explain_skipped(&d, desc, es);
 	explain_columns(desc, scan->relid, es);

@@ -896,8 +896,9 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 		scan_tlist = add_to_flat_tlist(NIL, desc->output);
 	}
 
-	/* The last build decides which parameters there are. */
+	/* The last build decides which parameters there are, and what PostgreSQL computes. */
 	desc->params = NIL;
+	desc->hosts = NIL;
 	if (!afdw_desc_build(desc, fpinfo->table, NULL, &built, &reason))
 		elog(ERROR, "analytics_fdw: an accepted plan is refused: %s", reason);
 	desc->skipped = ((AfdwRel *) fpinfo->base->fdw_private)->desc->skipped;

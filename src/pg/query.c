@@ -36,6 +36,7 @@ struct AfdwQuery
 	ax_query   *q;				/* NULL once destroyed */
 	ResourceOwner owner;		/* NULL once released or forgotten */
 	MemoryContextCallback callback;
+	AfdwHosts  *hosts;			/* answers its questions; NULL: it has none */
 	AfdwQuery  *next;			/* list of live queries */
 };
 
@@ -288,7 +289,7 @@ afdw_query_open(ax_source *source, const AfdwOptions *opts)
 /* Prepares a run; threads start at the first afdw_query_next.  Ends with cxt at the latest. */
 AfdwQuery *
 afdw_query_start(const ax_plan *plan, const AfdwOptions *opts, const ax_params *params,
-				 MemoryContext cxt)
+				 AfdwHosts *hosts, MemoryContext cxt)
 {
 	ax_engine  *e = afdw_engine();
 	AfdwQuery  *query;
@@ -304,6 +305,7 @@ afdw_query_start(const ax_plan *plan, const AfdwOptions *opts, const ax_params *
 		free(query);
 		afdw_ereport(&err);
 	}
+	query->hosts = hosts;
 	handle_register(query, cxt);
 	return query;
 }
@@ -315,7 +317,7 @@ afdw_query_rebind(AfdwQuery *query, const ax_params *params)
 		afdw_ereport(ax_query_error(query->q));
 }
 
-/* The engine asks for something that only the host has; nothing is offered yet. */
+/* The engine asks for something that only the host has. */
 static void
 answer_request(AfdwQuery *query)
 {
@@ -323,7 +325,9 @@ answer_request(AfdwQuery *query)
 	ax_reply	reply = {0};
 
 	reply.fd = -1;
-	if (request->kind != AX_REQ_SPILL_FD)
+	if (request->kind == AX_REQ_HOST_FN)
+		afdw_hosts_answer(query->hosts, request->u.fn, &reply);
+	else if (request->kind != AX_REQ_SPILL_FD)
 		elog(ERROR, "analytics_fdw: unexpected request %d of the engine", (int) request->kind);
 	if (ax_query_reply(query->q, &reply) != AX_OK)
 		afdw_ereport(ax_query_error(query->q));

@@ -72,6 +72,7 @@ build_plan(ForeignScanState *node, const NullableDatum *arrays)
 		i++;
 	}
 	scan->out = afdw_out_create(scan->desc->output, scan->built.outcol, scan->built.outtype);
+	scan->hosts = scan->built.hosts != NIL ? afdw_hosts_create(scan->built.hosts) : NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -177,7 +178,7 @@ afdw_scan_start(ForeignScanState *node)
 		afdw_query_rebind(scan->query, &params);
 	else
 		scan->query = afdw_query_start(scan->built.plan, &scan->table->opts, &params,
-									   scan->plan_cxt);
+									   scan->hosts, scan->plan_cxt);
 }
 
 /* Gets rows into scan->batch; false at the end. */

@@ -548,16 +548,13 @@ from_env(AfdwTranslate *ctx, Expr *expr)
 	return NULL;
 }
 
-/* NULL with ctx->reason when the engine cannot evaluate it as PostgreSQL does. */
+/* NULL with ctx->reason when the engine does not have it. */
 /* long: one case per kind of node */
-ax_expr *
-afdw_translate(AfdwTranslate *ctx, Expr *expr)
+static ax_expr *
+translate_node(AfdwTranslate *ctx, Expr *expr)
 {
 	ax_expr    *e = NULL;
 
-	check_stack_depth();
-	if (ctx->attcol == NULL && (e = from_env(ctx, expr)) != NULL)
-		return e;
 	if (IsA(expr, Const))
 	{
 		Const	   *c = (Const *) expr;
@@ -665,6 +662,34 @@ afdw_translate(AfdwTranslate *ctx, Expr *expr)
 				return refuse(ctx, "a volatile function");
 			return refuse(ctx, "the engine does not have this kind of expression");
 	}
+}
+
+/*
+ * NULL with ctx->reason when the engine cannot evaluate it as PostgreSQL does.
+ * What the engine does not have may become a function of the host, the
+ * smallest expression first that allows it; execution follows what planning
+ * decided.
+ */
+ax_expr *
+afdw_translate(AfdwTranslate *ctx, Expr *expr)
+{
+	int			decided = list_length(ctx->desc->hosts);
+	int			used = list_length(ctx->hosts);
+	ax_expr    *e = NULL;
+
+	check_stack_depth();
+	if (ctx->attcol == NULL && (e = from_env(ctx, expr)) != NULL)
+		return e;
+	if (afdw_host_decided(ctx, expr) && (e = afdw_host_translate(ctx, expr)) != NULL)
+		return e;
+	e = translate_node(ctx, expr);
+	if (e == NULL && !ctx->frozen)
+	{
+		ctx->desc->hosts = list_truncate(ctx->desc->hosts, decided);
+		ctx->hosts = list_truncate(ctx->hosts, used);
+		e = afdw_host_translate(ctx, expr);
+	}
+	return e;
 }
 
 /* One aggregate call over the input columns; false with ctx->reason. */

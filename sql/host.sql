@@ -1,0 +1,48 @@
+-- What the engine lets PostgreSQL compute over distinct values.
+\set suite host
+\i sql/include/tables.inc
+
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE url ILIKE '%é%' COLLATE "en-x-icu";
+EXPLAIN (COSTS OFF) SELECT to_char(day, 'YYYY-MM'), sum(quantity) FROM events GROUP BY 1;
+-- the smallest expression whose result the engine knows; what it has itself is inside
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE length(md5(kind) || to_hex(customer + 1)) > 33;
+EXPLAIN (COSTS OFF) SELECT (regexp_match(url, '//(a|ab)(c|bcd)'))[2], count(*) FROM events GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT kind FROM events GROUP BY 1 HAVING to_char(count(*), 'RN') LIKE '%X%';
+-- what stays: volatile, not built in, a result that the engine does not know
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE md5(url || random()) < '5' COLLATE "C";
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE opaque(lower(url COLLATE "en-x-icu"));
+EXPLAIN (COSTS OFF) SELECT string_to_array(kind, 'i'), count(*) FROM events GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT power(quantity::numeric, 40), count(*) FROM events GROUP BY 1;
+SET analytics_fdw.enable_dictionary_service = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE url ILIKE '%é%' COLLATE "en-x-icu";
+RESET analytics_fdw.enable_dictionary_service;
+
+-- a finished plan does what was decided when it was made
+PREPARE p AS SELECT upper(kind COLLATE "en-x-icu"), count(*) FROM events GROUP BY 1 ORDER BY 2;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE p;
+SET analytics_fdw.enable_dictionary_service = off;
+EXECUTE p;
+RESET analytics_fdw.enable_dictionary_service;
+RESET plan_cache_mode;
+
+-- errors carry PostgreSQL's own message; rows that a LIMIT cuts off raise none
+SELECT count(*) FROM events WHERE id = 7 AND (kind || 'x')::int > 0;
+SELECT id FROM events WHERE quantity >= 0 AND 5 = ('5' || CASE id WHEN 990 THEN 'x' ELSE '' END)::int LIMIT 3;
+BEGIN;
+SAVEPOINT s;
+SELECT decode(kind, 'hex') FROM events WHERE kind = 'view' GROUP BY 1;
+ROLLBACK TO s;
+SELECT count(*) FROM events WHERE md5(kind) > '';
+COMMIT;
+-- permissions on functions are checked
+CREATE ROLE host_reader;
+GRANT USAGE ON SCHEMA host TO host_reader;
+GRANT SELECT ON events TO host_reader;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION pg_catalog.md5(text) FROM public;
+SET ROLE host_reader;
+SELECT count(*) FROM events WHERE md5(kind) > '';
+ROLLBACK;
+DROP OWNED BY host_reader;
+DROP ROLE host_reader;
