@@ -11,7 +11,7 @@ SELECT sum(c_double * 10) FROM types;
 -- only rows that come so far
 SELECT count(*) FROM types WHERE id < 5 AND c_int32 * 2 > 0;
 SELECT count(*) FROM types WHERE CASE WHEN id < 5 THEN c_int32 * 2 ELSE 0 END > 0;
-SELECT id FROM types WHERE c_int32 * 2 IS NOT NULL LIMIT 1;
+SELECT count(id) FROM (SELECT id FROM types WHERE c_int32 * 2 IS NOT NULL LIMIT 1) t;
 
 -- files
 CREATE FOREIGN TABLE gone (a int) SERVER analytics_fdw OPTIONS (path '/nowhere/x.parquet');

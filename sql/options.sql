@@ -84,7 +84,6 @@ CREATE FOREIGN TABLE nothing (id int8) SERVER analytics_fdw OPTIONS (path :'path
 SELECT count(*), min(id), max(id) FROM nothing;
 
 -- settings
-SET analytics_fdw.nothing_like_it = 1;
 SET analytics_fdw.max_threads = -1;
 SET analytics_fdw.require_pushdown = 'maybe';
 SHOW analytics_fdw.memory_limit;

@@ -14,7 +14,17 @@ fi
 out=build/regress
 rm -rf $out
 mkdir -p $out
-"$regress" --inputdir=. --outputdir=$out --bindir="$AX_PG_BIN" --host="$PGHOST" --port="$PGPORT" \
+bindir=$AX_PG_BIN
+version=$("$AX_PG_BIN/postgres" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+if [ "$version" -gt 16 ]; then
+    # pg_regress can compare only what its psql prints.
+    bindir=$PWD/$out/bin
+    mkdir -p "$bindir"
+    printf '#!/bin/bash\nset -o pipefail\n"%s/psql" "$@" 2>&1 | %s/tools/test/as_15.py %d\n' \
+        "$AX_PG_BIN" "$PWD" "$version" >"$bindir/psql"
+    chmod +x "$bindir/psql"
+fi
+"$regress" --inputdir=. --outputdir=$out --bindir="$bindir" --host="$PGHOST" --port="$PGPORT" \
     --user=postgres --dbname=regression --encoding=UTF8 --no-locale "$@" >$out/log 2>&1
 status=$?
 passed=$(grep -cE '^(test .* \.\.\. +ok|ok +[0-9]+)' $out/log)
