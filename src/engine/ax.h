@@ -95,6 +95,15 @@ void ax_source_destroy(ax_source *s);  /* no query may use it any more; NULL is 
 uint32_t ax_source_files(const ax_source *s);
 const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i);
 const char *ax_source_file_path(const ax_source *s, uint32_t i);
+
+/* What the listing told of file i.  false: nothing. */
+typedef struct ax_file_facts
+{
+    uint64_t size;
+    int64_t mtime_ns;        /* since 1970-01-01 UTC; 0: unknown */
+    const char *etag;        /* NULL: none */
+} ax_file_facts;
+bool ax_source_file_facts(const ax_source *s, uint32_t i, ax_file_facts *out);
 const ax_schema *ax_source_schema(const ax_source *s);   /* of the first file; n == 0: no files */
 const char *ax_source_format(const ax_source *s);        /* name of the format, "" without files */
 int64_t ax_source_rows(const ax_source *s);              /* -1: a file does not know */
@@ -134,6 +143,16 @@ typedef struct ax_query_opts
  * the files' identity now), bind the declared columns.  Yields no batches, ends with DONE. */
 ax_status ax_query_open(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_query **out,
                         ax_error *err) AX_MUST_USE;
+
+/* The same without opening the files: ax_source_file is NULL for each of them then. */
+ax_status ax_query_list(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_query **out,
+                        ax_error *err) AX_MUST_USE;
+
+/* Rows of a table of facts (ax_fact_table) about every file of an opened source: batches in the
+ * table's columns, ax_batch.split is the number of the file.  Ends with DONE; cannot be rebound.
+ * EOPTION: the files' format has no such table. */
+ax_status ax_query_facts(ax_engine *e, ax_source *s, const char *table, const ax_query_opts *o,
+                         ax_query **out, ax_error *err) AX_MUST_USE;
 
 /* Prepare a run of a plan whose sources are open.  The plan must outlive the query. */
 ax_status ax_query_start(ax_engine *e, const ax_plan *p, const ax_query_opts *o, ax_query **out,

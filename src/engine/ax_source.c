@@ -118,6 +118,14 @@ const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i) { return s->sn
 
 const char *ax_source_file_path(const ax_source *s, uint32_t i) { return s->snap->file[i].path; }
 
+bool ax_source_file_facts(const ax_source *s, uint32_t i, ax_file_facts *out)
+{
+    const ax_lake_file *f = s->snap->file[i].lake;
+
+    *out = (ax_file_facts){f->size, f->mtime_ns, f->etag};
+    return f->listed;
+}
+
 const ax_schema *ax_source_schema(const ax_source *s)
 {
     static const ax_schema none;

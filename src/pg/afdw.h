@@ -14,6 +14,7 @@
  *	 slot.c		 values: batch to Datum and Datum to ax_value
  *	 host.c		 functions that PostgreSQL computes for the engine
  *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
+ *	 introspect.c functions and views about files, options and the build
  *
  * Only the backend's own thread runs code of these files, with one exception:
  * the wake-up callback in query.c.
@@ -287,6 +288,8 @@ extern ax_engine *afdw_engine(void);
 extern bool afdw_engine_gone(void);
 extern void afdw_query_init(void);
 extern AfdwQuery *afdw_query_open(ax_source *source, const AfdwOptions *opts);
+extern AfdwQuery *afdw_query_list(ax_source *source, const AfdwOptions *opts);
+extern AfdwQuery *afdw_query_facts(ax_source *source, const char *table, const AfdwOptions *opts);
 extern AfdwQuery *afdw_query_start(const ax_plan *plan, const AfdwOptions *opts,
 								   const ax_params *params, AfdwHosts *hosts, MemoryContext cxt);
 extern void afdw_query_rebind(AfdwQuery *query, const ax_params *params);
@@ -330,6 +333,12 @@ extern void afdw_stats_init(void);
 
 extern void afdw_explain(ForeignScanState *node, ExplainState *es);
 extern List *afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid);
+extern ax_source *afdw_files(const AfdwOptions *opts);	/* until CurrentMemoryContext is reset */
+extern const char *afdw_sql_type(const ax_field *f);
+
+/* ---- introspect.c ----------------------------------------------------- */
+
+extern struct ReturnSetInfo *afdw_rows_begin(FunctionCallInfo fcinfo);
 
 extern bool afdw_is_our_routine(const FdwRoutine *routine);
 

@@ -244,8 +244,8 @@ column_path(const char *name)
 /* ---- columns ------------------------------------------------------------------- */
 
 /* The SQL type of a field, or NULL when a table cannot have it. */
-static const char *
-sql_type(const ax_field *f)
+const char *
+afdw_sql_type(const ax_field *f)
 {
 	const char *elem_type;
 
@@ -260,7 +260,7 @@ sql_type(const ax_field *f)
 				if (f->type.nested == NULL || f->type.nested->n != 1)
 					return NULL;
 				elem.type = f->type.nested->type[0];
-				elem_type = sql_type(&elem);
+				elem_type = afdw_sql_type(&elem);
 				return elem_type ? psprintf("%s[]", elem_type) : NULL;
 			}
 		case AX_T_NONE:
@@ -288,7 +288,7 @@ append_columns(AfdwImport *im, StringInfo sql, const char *prefix, const ax_sche
 	for (uint32 i = 0; i < schema->n; i++)
 	{
 		const ax_field *f = &schema->field[i];
-		const char *type = sql_type(f);
+		const char *type = afdw_sql_type(f);
 		char	   *name = server_name(f->name);
 		char	   *column;
 
@@ -376,22 +376,22 @@ source_callback(void *arg)
 		ax_source_destroy((ax_source *) arg);
 }
 
-/* Opens all files under the paths; the source lives until CurrentMemoryContext is reset. */
-static ax_source *
-open_files(AfdwImport *im)
+/* The files under the paths, not listed yet; lives until CurrentMemoryContext is reset. */
+ax_source *
+afdw_files(const AfdwOptions *opts)
 {
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 	ax_source_spec spec;
 	ax_source  *source = NULL;
-	const char **paths = palloc(sizeof(char *) * list_length(im->opts.paths));
+	const char **paths = palloc(sizeof(char *) * list_length(opts->paths));
 	ax_error	err;
 	ListCell   *lc;
 
 	memset(&spec, 0, sizeof(spec));
-	foreach(lc, im->opts.paths)
+	foreach(lc, opts->paths)
 		paths[spec.npaths++] = lfirst(lc);
 	spec.path = paths;
-	spec.format = im->opts.format;
+	spec.format = opts->format;
 	spec.bind.allow_missing = true;
 	ax_error_clear(&err);
 	if (ax_source_create(afdw_engine(), &spec, &source, &err) != AX_OK)
@@ -399,6 +399,14 @@ open_files(AfdwImport *im)
 	callback->func = source_callback;
 	callback->arg = source;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	return source;
+}
+
+static ax_source *
+open_files(AfdwImport *im)
+{
+	ax_source  *source = afdw_files(&im->opts);
+
 	afdw_query_end(afdw_query_open(source, &im->opts));
 	return source;
 }

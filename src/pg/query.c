@@ -263,27 +263,67 @@ handle_register(AfdwQuery *query, MemoryContext cxt)
 	MemoryContextRegisterResetCallback(cxt, &query->callback);
 }
 
-/* Lists and opens the files of a source; returns when that is done. */
-AfdwQuery *
-afdw_query_open(ax_source *source, const AfdwOptions *opts)
+/* What can be asked about the files of a source. */
+typedef enum AfdwAsk
+{
+	ASK_OPEN, ASK_LIST, ASK_FACTS
+} AfdwAsk;
+
+/* Ends with CurrentMemoryContext at the latest. */
+static AfdwQuery *
+ask_source(ax_source *source, AfdwAsk what, const char *table, const AfdwOptions *opts)
 {
 	ax_engine  *e = afdw_engine();
 	AfdwQuery  *query;
 	ax_query_opts o;
 	ax_error	err;
+	ax_status	st;
 
 	fill_opts(&o, opts);
 	ax_error_clear(&err);
 	query = handle_create();
-	if (ax_query_open(e, source, &o, &query->q, &err) != AX_OK)
+	if (what == ASK_OPEN)
+		st = ax_query_open(e, source, &o, &query->q, &err);
+	else if (what == ASK_LIST)
+		st = ax_query_list(e, source, &o, &query->q, &err);
+	else
+		st = ax_query_facts(e, source, table, &o, &query->q, &err);
+	if (st != AX_OK)
 	{
 		free(query);
 		afdw_ereport(&err);
 	}
 	handle_register(query, CurrentMemoryContext);
+	return query;
+}
+
+/* Lists and opens the files of a source; returns when that is done. */
+AfdwQuery *
+afdw_query_open(ax_source *source, const AfdwOptions *opts)
+{
+	AfdwQuery  *query = ask_source(source, ASK_OPEN, NULL, opts);
+
 	while (afdw_query_next(query) != NULL)
 		;
 	return query;
+}
+
+/* Lists them only. */
+AfdwQuery *
+afdw_query_list(ax_source *source, const AfdwOptions *opts)
+{
+	AfdwQuery  *query = ask_source(source, ASK_LIST, NULL, opts);
+
+	while (afdw_query_next(query) != NULL)
+		;
+	return query;
+}
+
+/* Rows of a table of facts about the files of an open source. */
+AfdwQuery *
+afdw_query_facts(ax_source *source, const char *table, const AfdwOptions *opts)
+{
+	return ask_source(source, ASK_FACTS, table, opts);
 }
 
 /* Prepares a run; threads start at the first afdw_query_next.  Ends with cxt at the latest. */

@@ -5,7 +5,8 @@
  * scan.c      the scan source: work list, pruning, readers;  meta.c  answers from metadata
  * op_chain.c  filter, project, limit;  op_merge.c  final and deletes
  * output.c    output queue, external inputs, requests, errors: everything under `lock`
- * source.c    opening a source;  query.c  the door's functions;  explain.c  profile and print */
+ * source.c    opening a source;  facts.c  facts about its files
+ * query.c  the door's functions;  explain.c  profile and print */
 #ifndef AX_EXEC_INT_H
 #define AX_EXEC_INT_H
 
@@ -249,8 +250,10 @@ struct ax_exec
 {
     ax_env *env;
     const ax_plan *plan;         /* borrowed; NULL: an opening */
-    ax_source *source;           /* of an opening */
+    ax_source *source;           /* of an opening, or of facts */
     struct ax_opening *opening;
+    const char *facts_table;     /* in base; NULL: an opening */
+    struct ax_facts *facts;
     ax_exec_opts o;
     ax_budget budget;
     ax_arena *base;              /* parameters */
@@ -373,6 +376,10 @@ ax_status ax_input_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
 ax_status ax_opening_launch(ax_exec *x) AX_MUST_USE;
 void ax_opening_free(ax_exec *x);    /* no job may run */
 void ax_opening_publish(ax_exec *x); /* the source gets the new snapshot */
+
+/* facts.c */
+ax_status ax_facts_launch(ax_exec *x) AX_MUST_USE;
+void ax_facts_free(ax_exec *x);      /* no job may run */
 
 /* cache.c: opened files by path, format, options; checked against identity. */
 ax_fmt_file *ax_cache_get(ax_cache *c, const char *path, const ax_format *f, const char *options,

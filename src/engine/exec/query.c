@@ -87,6 +87,23 @@ ax_status ax_exec_open(ax_env *env, ax_source *s, const ax_exec_opts *o, ax_exec
     return hand_out(x, st, out, err);
 }
 
+/* A rebind would forget the name of the table; nobody rebinds facts. */
+ax_status ax_exec_facts(ax_env *env, ax_source *s, const char *table, const ax_exec_opts *o,
+                        ax_exec **out, ax_error *err)
+{
+    ax_exec *x;
+    ax_status st = make(env, o, &x);
+
+    if (st == AX_OK)
+    {
+        x->source = s;
+        x->facts_table = ax_arena_strndup(x->base, table, strlen(table));
+        if (x->facts_table == NULL)
+            st = ax_fail_nomem(&x->task, 0);
+    }
+    return hand_out(x, st, out, err);
+}
+
 ax_status ax_exec_start(ax_env *env, const ax_plan *p, const ax_exec_opts *o, ax_exec **out,
                         ax_error *err)
 {
@@ -120,7 +137,9 @@ static ax_status launch(ax_exec *x)
         st = ax_group_create_hosted(pool, x->o.wake, x->o.wake_arg, &x->group);
     if (st != AX_OK)
         return ax_fail_nomem(&x->task, 0);
-    return x->plan != NULL ? ax_exec_launch(x) : ax_opening_launch(x);
+    if (x->plan != NULL)
+        return ax_exec_launch(x);
+    return x->facts_table != NULL ? ax_facts_launch(x) : ax_opening_launch(x);
 }
 
 /* No job of ours runs after this. */
@@ -141,6 +160,7 @@ static void finish(ax_exec *x, ax_exec_state state)
     if (x->plan == NULL && state == AX_ES_DRAINED)
         ax_opening_publish(x);
     ax_opening_free(x);
+    ax_facts_free(x);
     ax_exec_release(x);
     ax_out_clear(x);
 }
@@ -192,6 +212,7 @@ static void reset(ax_exec *x)
 {
     quiesce(x);
     ax_opening_free(x);
+    ax_facts_free(x);
     if (x->task.arena != NULL)
         ax_exec_uncompile(x);
     ax_out_clear(x);

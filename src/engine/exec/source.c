@@ -349,7 +349,7 @@ static ax_status start_lanes(struct ax_opening *o, ax_task *t)
 
     AX_TRY(take_files(o, t));
     n = o->snap->nfiles < o->x->max_lanes ? o->snap->nfiles : o->x->max_lanes;
-    if (n == 0)
+    if (n == 0 || o->x->o.list_only)
     {
         ax_exec_finish(o->x);
         return AX_OK;

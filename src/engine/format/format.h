@@ -243,6 +243,25 @@ typedef struct ax_scan_req
     ax_budget *budget;         /* pages are charged here */
 } ax_scan_req;
 
+/* ---- facts for people ------------------------------------------------------------------------ */
+
+/* A table of facts about an opened file that a host shows to whoever asks what is in it: row groups
+ * and their chunks, parts, marks.  Its rows are batches with these columns.  Each format has tables
+ * of its own; nobody above knows more of them than what stands here. */
+typedef struct ax_fact_col { const char *name; uint8_t type; } ax_fact_col; /* BOOL INT4 INT8 TEXT
+                               * BYTEA */
+typedef struct ax_fact_table
+{
+    const char *name;          /* "row_groups" */
+    const ax_fact_col *col;    /* [ncols] */
+    uint32_t ncols;
+} ax_fact_table;
+
+/* A batch of nrows <= AX_BATCH_ROWS rows from cell[nrows * table->ncols], row by row, in arena a.
+ * Strings are borrowed from the cells, which have the columns' types or are null. */
+ax_status ax_facts_batch(ax_task *t, ax_arena *a, const ax_fact_table *table, const ax_value *cell,
+                         uint32_t nrows, ax_batch *out) AX_MUST_USE;
+
 /* ---- the struct ------------------------------------------------------------------------------ */
 
 struct ax_format
@@ -286,6 +305,13 @@ struct ax_format
 
     /* Scan one split.  The operation may be handed to another task between steps. */
     ax_status (*scan_begin)(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_fmt_op **out);
+
+    /* Tables of facts, and an operation that gives the rows of one of them for one file.  Its
+     * batches live in the task's scratch until the next step.  NULL: none. */
+    const ax_fact_table *facts; /* [nfacts] */
+    uint32_t nfacts;
+    ax_status (*facts_begin)(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
+                             ax_fmt_op **out);
 
     ax_status (*step)(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev);
     void (*end)(ax_fmt_op *op);

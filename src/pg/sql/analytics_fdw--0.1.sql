@@ -40,6 +40,87 @@ LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION analytics_fdw.explain_pipeline(text, text) IS
 'operators that the engine runs for a query, as text or for Graphviz (dot)';
 
+-- What is in files.  These read storage with the rights of the server.
+CREATE FUNCTION analytics_fdw.list(uri text, OUT path text, OUT size bigint,
+	OUT mtime timestamptz, OUT etag text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_list'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.list(text) IS
+'files that a path, directory or glob names';
+
+CREATE FUNCTION analytics_fdw.describe(uri text, OUT column_name text, OUT pg_type text,
+	OUT source_type text, OUT nullable boolean, OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_describe'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.describe(text) IS
+'columns of the first of the files, with the types that a foreign table would declare';
+
+CREATE FUNCTION analytics_fdw.parquet_file_metadata(uri text, OUT file_name text,
+	OUT created_by text, OUT num_rows bigint, OUT num_row_groups bigint,
+	OUT format_version bigint, OUT file_size_bytes bigint, OUT footer_size bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_parquet_file_metadata'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.parquet_file_metadata(text) IS
+'one row for each file';
+
+CREATE FUNCTION analytics_fdw.parquet_schema(uri text, OUT file_name text, OUT name text,
+	OUT type text, OUT type_length bigint, OUT repetition_type text, OUT num_children bigint,
+	OUT converted_type text, OUT scale bigint, OUT "precision" bigint, OUT field_id bigint,
+	OUT logical_type text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_parquet_schema'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.parquet_schema(text) IS
+'elements of the schema of each file, in the order of the file';
+
+CREATE FUNCTION analytics_fdw.parquet_metadata(uri text, OUT file_name text,
+	OUT row_group_id bigint, OUT row_group_num_rows bigint, OUT row_group_num_columns bigint,
+	OUT row_group_bytes bigint, OUT column_id bigint, OUT file_offset bigint,
+	OUT num_values bigint, OUT path_in_schema text, OUT type text, OUT stats_min text,
+	OUT stats_max text, OUT stats_null_count bigint, OUT stats_distinct_count bigint,
+	OUT stats_min_value text, OUT stats_max_value text, OUT compression text,
+	OUT encodings text, OUT index_page_offset bigint, OUT dictionary_page_offset bigint,
+	OUT data_page_offset bigint, OUT total_compressed_size bigint,
+	OUT total_uncompressed_size bigint, OUT bloom_filter_offset bigint,
+	OUT bloom_filter_length bigint, OUT min_is_exact boolean, OUT max_is_exact boolean)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_parquet_metadata'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.parquet_metadata(text) IS
+'one row for each column chunk of each row group, with its statistics as the file has them';
+
+CREATE FUNCTION analytics_fdw.parquet_column_stats(uri text, OUT file_name text,
+	OUT column_id bigint, OUT field_id bigint, OUT path_in_schema text, OUT stats_min text,
+	OUT stats_max text, OUT stats_null_count bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_parquet_column_stats'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.parquet_column_stats(text) IS
+'one row for each column of each file, with the statistics that are believed';
+
+CREATE FUNCTION analytics_fdw.parquet_kv_metadata(uri text, OUT file_name text, OUT key bytea,
+	OUT value bytea)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_parquet_kv_metadata'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.parquet_kv_metadata(text) IS
+'keys and values that the writer left in each file';
+
+REVOKE EXECUTE ON FUNCTION analytics_fdw.list(text), analytics_fdw.describe(text),
+	analytics_fdw.parquet_file_metadata(text), analytics_fdw.parquet_schema(text),
+	analytics_fdw.parquet_metadata(text), analytics_fdw.parquet_column_stats(text),
+	analytics_fdw.parquet_kv_metadata(text) FROM PUBLIC;
+
 CREATE FOREIGN DATA WRAPPER analytics_fdw
 	HANDLER analytics_fdw.analytics_fdw_handler
 	VALIDATOR analytics_fdw.analytics_fdw_validator;
@@ -59,3 +140,32 @@ LANGUAGE C;
 CREATE EVENT TRIGGER analytics_fdw_columns ON ddl_command_end
 	WHEN TAG IN ('CREATE FOREIGN TABLE')
 	EXECUTE FUNCTION analytics_fdw.fill_columns();
+
+-- Options in effect, for whoever may see the tables at all; a table's own come before its server's.
+CREATE VIEW analytics_fdw.options AS
+SELECT DISTINCT ON (o."table", o.option, o."column")
+	o."table", o."column", o.option, o.value, o.source
+FROM (
+	SELECT t.ftrelid::regclass AS "table", NULL::name AS "column", x.option_name AS option,
+		x.option_value AS value, 'table' AS source, 1 AS rank, t.ftserver
+	FROM pg_catalog.pg_foreign_table t, pg_catalog.pg_options_to_table(t.ftoptions) x
+	UNION ALL
+	SELECT t.ftrelid::regclass, NULL, x.option_name, x.option_value, 'server', 2, t.ftserver
+	FROM pg_catalog.pg_foreign_table t
+		JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver,
+		pg_catalog.pg_options_to_table(s.srvoptions) x
+	UNION ALL
+	SELECT t.ftrelid::regclass, a.attname, x.option_name, x.option_value, 'column', 1, t.ftserver
+	FROM pg_catalog.pg_foreign_table t
+		JOIN pg_catalog.pg_attribute a ON a.attrelid = t.ftrelid AND NOT a.attisdropped,
+		pg_catalog.pg_options_to_table(a.attfdwoptions) x
+) o
+	JOIN pg_catalog.pg_foreign_server s ON s.oid = o.ftserver
+	JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid = s.srvfdw
+WHERE w.fdwname = 'analytics_fdw'
+ORDER BY o."table", o.option, o."column", o.rank;
+
+COMMENT ON VIEW analytics_fdw.options IS
+'options in effect of each foreign table, its columns and its server';
+
+GRANT SELECT ON analytics_fdw.options TO PUBLIC;

@@ -358,3 +358,50 @@ ax_status ax_pq_js_scalar(ax_pq_js *w, const ax_pq_slots *s, uint32_t i, bool ke
                            ax_type_name((ax_type_id) s->conv->type.id));
     }
 }
+
+/* ---- one value as text, for people ---------------------------------------------------------- */
+
+static ax_status scalar_text(ax_pq_js *w, const ax_value *v)
+{
+    _Alignas(16) uint8_t bytes[sizeof(ax_num)];
+    const ax_pq_conv conv = {.type = v->type};
+    const ax_pq_slots slots = {.conv = &conv, .val = bytes};
+
+    ax_value_store(v, bytes, 0);
+    AX_TRY(ax_pq_js_scalar(w, &slots, 0, false));
+    if (w->p[0] == '"')
+    {
+        w->p++;
+        w->n -= 2;
+    }
+    for (size_t i = 0; i < w->n && v->type.phys == AX_P_I64; i++)
+        if (w->p[i] == 'T')
+            w->p[i] = ' ';
+    return AX_OK;
+}
+
+ax_status ax_pq_value_text(ax_task *t, ax_arena *a, const ax_value *v, ax_value *out)
+{
+    uint8_t text[256];
+    ax_pq_js w = {.t = t, .a = a, .p = text, .cap = sizeof text};
+    const char *s = NULL;
+
+    if (v->type.id == AX_T_BYTEA)
+    {
+        AX_TRY(put_hex(&w, v->u.s.p, v->u.s.len)); /* quoted, with its backslash doubled */
+        w.p += 2;
+        w.n -= 3;
+    }
+    else if (ax_type_is_str(v->type))
+    {
+        AX_TRY(ax_pq_shown(t, a, v->u.s.p, v->u.s.len, &s));
+        w.p = (uint8_t *) s;
+        w.n = strlen(s);
+    }
+    else
+        AX_TRY(scalar_text(&w, v));
+    *out = (ax_value){.type = ax_type_make(AX_T_TEXT)};
+    AX_NEW(t, out->u.s.p, (const uint8_t *) ax_arena_strndup(a, (const char *) w.p, w.n));
+    out->u.s.len = (uint32_t) w.n;
+    return AX_OK;
+}

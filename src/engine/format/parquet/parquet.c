@@ -186,6 +186,8 @@ static ax_status step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
             return st;
         case OP_PRUNE:
             return prune_step((prune_op *) op, ev);
+        case OP_FACTS:
+            return ax_pq_facts_step(t, op, ev);
         default:
             return ax_pq_scan_step(t, (ax_pq_scan *) op, ev);
     }
@@ -271,6 +273,9 @@ const ax_format ax_format_parquet = {
     .width = width,
     .prune_begin = prune_begin,
     .scan_begin = ax_pq_scan_begin,
+    .facts = ax_pq_fact_table,
+    .nfacts = AX_PQ_NFACTS,
+    .facts_begin = ax_pq_facts_begin,
     .step = step,
     .end = end,
     .close = close_file,

@@ -14,6 +14,7 @@
  *   nested_variant.c variant.c  VARIANT: shredded columns, encoded values
  *   scan.c        the step machine: filter columns first
  *   stats.c       min/max: what may be believed
+ *   facts.c       metadata as tables, for people
  *   parquet.c     the format struct
  *
  * Vocabulary.  Leaf: a column of the file.  Chunk: a leaf in one row group.  Slot: one entry of the
@@ -213,6 +214,27 @@ bool ax_pq_chunk_get(const ax_pq_file *f, uint32_t group, uint32_t leaf, ax_pq_c
 
 /* Parse the thrift bytes of a footer into f (footer, footer_len, data_end and base set). */
 ax_status ax_pq_footer_parse(ax_task *t, ax_pq_file *f) AX_MUST_USE;
+
+/* A schema element as it stands in the footer; numbers that are not there are -1, but for children,
+ * scale and precision. */
+typedef struct ax_pq_rawelem
+{
+    const uint8_t *name;
+    uint32_t name_len;
+    int32_t type;             /* -2: present, but none that we know */
+    int32_t type_length, rep, children, converted, scale, precision, field_id;
+    ax_pq_logical lt;         /* of LogicalType, else of ConvertedType */
+    bool has_lt;              /* LogicalType is there */
+} ax_pq_rawelem;
+void ax_pq_elem_parse(ax_cur *c, ax_pq_rawelem *e);
+
+/* Name of a physical type, NULL: none that we know; "DECIMAL(9,2)" of an annotation. */
+const char *ax_pq_type_name(int32_t type);
+void ax_pq_logical_text(const ax_pq_logical *lt, char *out, size_t n);
+
+/* Text of a file in arena a; bytes that are not UTF-8, and NUL, are shown as U+FFFD. */
+ax_status ax_pq_shown(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n, const char **out)
+    AX_MUST_USE;
 
 /* Build schema and leaves from `n` elements at c. */
 ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n) AX_MUST_USE;
@@ -521,6 +543,9 @@ ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_shape *shape, a
                             uint32_t n, const uint8_t **ptr, uint32_t *len, uint8_t *null,
                             uint32_t *fail_row) AX_MUST_USE;
 
+/* One non-null value as text, in arena a: what it is in JSON, without quotes and escapes. */
+ax_status ax_pq_value_text(ax_task *t, ax_arena *a, const ax_value *v, ax_value *out) AX_MUST_USE;
+
 /* Step over one slot of every leaf of a shape, at which all must say the same. */
 ax_status ax_pq_slots_none(ax_task *t, ax_pq_slots *slots, const ax_pq_shape *root,
                            const ax_pq_shape *shape) AX_MUST_USE;
@@ -566,7 +591,7 @@ extern const ax_format ax_format_parquet;
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-enum { OP_OPEN, OP_SCAN, OP_PRUNE };
+enum { OP_OPEN, OP_SCAN, OP_PRUNE, OP_FACTS };
 
 /* All operations begin with this. */
 typedef struct ax_pq_op { uint8_t kind; } ax_pq_op; /* OP_* */
@@ -608,7 +633,25 @@ void ax_pq_scan_end(ax_pq_scan *s);
 
 /* ---- statistics ------------------------------------------------------------------------------ */
 
+/* Statistics of a chunk as the file has them; bytes are borrowed from the footer. */
+typedef struct ax_pq_bytes { const uint8_t *p; uint32_t n; bool set; } ax_pq_bytes;
+typedef struct ax_pq_stats
+{
+    ax_pq_bytes old_min, old_max, min, max;
+    int64_t nulls, nans, distinct; /* -1: not given */
+    bool min_exact, max_exact; /* flags present and true */
+} ax_pq_stats;
+void ax_pq_stats_parse(const ax_pq_chunk *m, ax_pq_stats *s);
+
 /* Bounds of a declared column in a split, as far as they may be believed. */
 bool ax_pq_bounds(const ax_fmt_bind *b, uint32_t split, uint32_t col, ax_bounds *out);
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+#define AX_PQ_NFACTS 5u
+extern const ax_fact_table ax_pq_fact_table[AX_PQ_NFACTS];
+ax_status ax_pq_facts_begin(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
+                            ax_fmt_op **out) AX_MUST_USE;
+ax_status ax_pq_facts_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
 
 #endif

@@ -14,15 +14,6 @@
 
 enum { PATH_BYTES = 256 };
 
-typedef struct elem
-{
-    const uint8_t *name;
-    uint32_t name_len;
-    int32_t type, type_length, rep, children, converted, scale, precision, field_id;
-    ax_pq_logical lt;
-    bool has_lt;
-} elem;
-
 typedef struct level
 {
     ax_field *child;          /* [n] */
@@ -148,7 +139,7 @@ static void parse_logical(ax_cur *c, ax_pq_logical *lt)
 }
 
 /* The older annotation, in the words of the newer one. */
-static void from_converted(const elem *e, ax_pq_logical *lt)
+static void from_converted(const ax_pq_rawelem *e, ax_pq_logical *lt)
 {
     static const struct { uint8_t kind, unit, bits; bool sign; } map[] = {
         [0] = {LT_STRING, 0, 0, 0}, [1] = {LT_MAP, 0, 0, 0}, [2] = {LT_MAP_KEY_VALUE, 0, 0, 0},
@@ -174,7 +165,7 @@ static void from_converted(const elem *e, ax_pq_logical *lt)
     lt->precision = e->precision;
 }
 
-static void parse_elem(ax_cur *c, elem *e)
+void ax_pq_elem_parse(ax_cur *c, ax_pq_rawelem *e)
 {
     ax_pq_fld f = {0, 0};
 
@@ -378,44 +369,58 @@ static const char *refusal_of(const ax_pq_leaf *l)
     return NULL;
 }
 
-/* "INT32 (DATE)", as the format calls it. */
-static const char *source_type(ax_arena *a, const ax_pq_leaf *l)
+const char *ax_pq_type_name(int32_t type)
 {
-    static const char *const phys[] = {"BOOLEAN", "INT32", "INT64", "INT96",
-                                       "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
+    static const char *const names[] = {"BOOLEAN", "INT32", "INT64", "INT96",
+                                        "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
+
+    return type >= 0 && type < PQ_TYPE_CNT ? names[type] : NULL;
+}
+
+void ax_pq_logical_text(const ax_pq_logical *lt, char *out, size_t n)
+{
     static const char *const kinds[] = {
         "", "STRING", "MAP", "LIST", "ENUM", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "INT",
         "UNKNOWN", "JSON", "BSON", "UUID", "FLOAT16", "VARIANT", "GEOMETRY", "GEOGRAPHY", "FILE",
         "INTERVAL", "MAP_KEY_VALUE", "?"};
     static const char *const units[] = {"?", "ms", "us", "ns"};
-    const ax_pq_logical *lt = &l->lt;
-    char buf[128], par[48] = "";
+    char par[48] = "";
 
-    if (l->phys < 0)
-        return "unknown";
-    if (lt->kind == LT_NONE && l->phys != PQ_FLBA)
-        return phys[l->phys];
     if (lt->kind == LT_DECIMAL)
         snprintf(par, sizeof par, "(%d,%d)", (int) lt->precision, (int) lt->scale);
     else if (lt->kind == LT_TIME || lt->kind == LT_TIMESTAMP)
         snprintf(par, sizeof par, "(%s,%s)", units[lt->unit & 3], lt->utc ? "UTC" : "local");
     else if (lt->kind == LT_INT)
         snprintf(par, sizeof par, "(%u,%s)", lt->bits, lt->is_signed ? "signed" : "unsigned");
+    snprintf(out, n, "%s%s", kinds[lt->kind], par);
+}
+
+/* "INT32 (DATE)", as the format calls it. */
+static const char *source_type(ax_arena *a, const ax_pq_leaf *l)
+{
+    const char *phys = ax_pq_type_name(l->phys);
+    char buf[192], logical[96];
+
+    if (phys == NULL)
+        return "unknown";
+    if (l->lt.kind == LT_NONE && l->phys != PQ_FLBA)
+        return phys;
     if (l->phys == PQ_FLBA)
-        snprintf(buf, sizeof buf, "%s(%d)", phys[l->phys], (int) l->type_length);
+        snprintf(buf, sizeof buf, "%s(%d)", phys, (int) l->type_length);
     else
-        snprintf(buf, sizeof buf, "%s", phys[l->phys]);
-    if (lt->kind != LT_NONE)
+        snprintf(buf, sizeof buf, "%s", phys);
+    if (l->lt.kind != LT_NONE)
     {
         size_t n = strlen(buf);
 
-        snprintf(buf + n, sizeof buf - n, " (%s%s)", kinds[lt->kind], par);
+        ax_pq_logical_text(&l->lt, logical, sizeof logical);
+        snprintf(buf + n, sizeof buf - n, " (%s)", logical);
     }
     return ax_arena_strndup(a, buf, strlen(buf));
 }
 
-static ax_status make_leaf(ax_task *t, builder *b, const elem *e, ax_field *fld, uint8_t def,
-                           uint8_t rep)
+static ax_status make_leaf(ax_task *t, builder *b, const ax_pq_rawelem *e, ax_field *fld,
+                           uint8_t def, uint8_t rep)
 {
     ax_pq_leaf *l = &b->f->leaf[b->f->nleaf++];
 
@@ -444,15 +449,14 @@ static ax_status make_leaf(ax_task *t, builder *b, const elem *e, ax_field *fld,
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* Bytes that are not UTF-8 are shown as U+FFFD. */
-static ax_status show_name(ax_task *t, ax_arena *a, const elem *e, const char **out)
+ax_status ax_pq_shown(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n, const char **out)
 {
-    uint32_t i = 0, bad = 0, n = e->name_len;
+    uint32_t i = 0, bad = 0;
     char *s;
 
     for (i = 0; i < n;)
     {
-        uint32_t len = ax_pq_utf8_len(e->name + i, n - i);
+        uint32_t len = ax_pq_utf8_len(p + i, n - i);
 
         bad += len == 0;
         i += len > 0 ? len : 1;
@@ -461,9 +465,9 @@ static ax_status show_name(ax_task *t, ax_arena *a, const elem *e, const char **
     *out = s;
     for (i = 0; i < n;)
     {
-        uint32_t len = ax_pq_utf8_len(e->name + i, n - i);
+        uint32_t len = ax_pq_utf8_len(p + i, n - i);
 
-        memcpy(s, len > 0 ? (const char *) e->name + i : "\xef\xbf\xbd", len > 0 ? len : 3);
+        memcpy(s, len > 0 ? (const char *) p + i : "\xef\xbf\xbd", len > 0 ? len : 3);
         s += len > 0 ? len : 3;
         i += len > 0 ? len : 1;
     }
@@ -498,7 +502,7 @@ static ax_status push_group(ax_task *t, builder *b, ax_field *fld, uint32_t n, u
     return AX_OK;
 }
 
-static ax_status add_elem(ax_task *t, builder *b, const elem *e)
+static ax_status add_elem(ax_task *t, builder *b, const ax_pq_rawelem *e)
 {
     level *top = &b->stack[b->depth - 1];
     ax_field *fld = &top->child[top->next++];
@@ -508,7 +512,7 @@ static ax_status add_elem(ax_task *t, builder *b, const elem *e)
     AX_CHECK(t, e->rep >= -1 && e->rep <= PQ_REPEATED, AX_ECORRUPT,
              "schema element has repetition %d", (int) e->rep);
     AX_CHECK(t, e->children >= 0, AX_ECORRUPT, "schema element has %d children", (int) e->children);
-    AX_TRY(show_name(t, b->f->base.arena, e, &fld->name));
+    AX_TRY(ax_pq_shown(t, b->f->base.arena, e->name, e->name_len, &fld->name));
     fld->field_id = e->field_id;
     fld->nullable = e->rep == PQ_OPTIONAL;
     rec = &b->f->elem[b->f->nelem++];
@@ -549,7 +553,7 @@ static void measure(ax_pq_file *f)
 ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n)
 {
     builder *b;
-    elem e;
+    ax_pq_rawelem e;
     uint32_t i;
 
     AX_CHECK(t, n > 0, AX_ECORRUPT, "schema is empty");
@@ -561,7 +565,7 @@ ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n)
     AX_NEW(t, f->elem, (ax_pq_elem *) ax_arena_alloc(f->base.arena, n * sizeof *f->elem));
     for (i = 0; i < n; i++)
     {
-        parse_elem(c, &e);
+        ax_pq_elem_parse(c, &e);
         AX_CHECK(t, !c->bad, AX_ECORRUPT, "schema element %u does not parse", i);
         if (i == 0)
         {

@@ -18,23 +18,15 @@
 
 #include <math.h>
 
-typedef struct bytes { const uint8_t *p; uint32_t n; bool set; } bytes;
-
-typedef struct stats
-{
-    bytes old_min, old_max, min, max;
-    int64_t nulls, nans;       /* -1: not given */
-    bool min_exact, max_exact; /* flags present and true */
-} stats;
-
-static void parse_stats(const ax_pq_chunk *m, stats *s)
+void ax_pq_stats_parse(const ax_pq_chunk *m, ax_pq_stats *s)
 {
     ax_cur c = ax_cur_make(m->stats, m->stats_len);
     ax_pq_fld f = {0, 0};
-    bytes *const slot[] = {[1] = &s->old_max, [2] = &s->old_min, [5] = &s->max, [6] = &s->min};
+    ax_pq_bytes *const slot[] = {
+        [1] = &s->old_max, [2] = &s->old_min, [5] = &s->max, [6] = &s->min};
 
     memset(s, 0, sizeof *s);
-    s->nulls = s->nans = -1;
+    s->nulls = s->nans = s->distinct = -1;
     while (ax_pq_th_next(&c, &f))
     {
         switch (f.id)
@@ -48,6 +40,9 @@ static void parse_stats(const ax_pq_chunk *m, stats *s)
                 break;
             case 3:
                 (void) ax_pq_th_i64(&c, f.type, &s->nulls);
+                break;
+            case 4:
+                (void) ax_pq_th_i64(&c, f.type, &s->distinct);
                 break;
             case 7:
                 (void) ax_pq_th_bool(&c, f.type, &s->max_exact);
@@ -101,13 +96,14 @@ static bool is_float(const ax_pq_leaf *l)
     return l->phys == PQ_FLOAT || l->phys == PQ_DOUBLE || l->lt.kind == LT_FLOAT16;
 }
 
-static bool same(const bytes *a, const bytes *b)
+static bool same(const ax_pq_bytes *a, const ax_pq_bytes *b)
 {
     return a->set && b->set && a->n == b->n && (a->n == 0 || memcmp(a->p, b->p, a->n) == 0);
 }
 
 /* Choose the pair that counts; false: none. */
-static bool choose(const ax_pq_file *f, uint32_t leaf, const stats *s, bytes *min, bytes *max)
+static bool choose(const ax_pq_file *f, uint32_t leaf, const ax_pq_stats *s, ax_pq_bytes *min,
+                   ax_pq_bytes *max)
 {
     const ax_pq_leaf *l = &f->leaf[leaf];
     uint8_t order = f->order != NULL ? f->order[leaf] : ORDER_TYPE;
@@ -137,7 +133,7 @@ static bool choose(const ax_pq_file *f, uint32_t leaf, const stats *s, bytes *mi
 }
 
 static int64_t count_nulls(const ax_pq_file *f, const ax_pq_leaf *l, const ax_pq_chunk *m,
-                           const stats *s)
+                           const ax_pq_stats *s)
 {
     if (l->max_def == 0)
         return 0;
@@ -150,7 +146,7 @@ static int64_t count_nulls(const ax_pq_file *f, const ax_pq_leaf *l, const ax_pq
     return s->nulls;
 }
 
-static bool bound(const ax_pq_conv *c, const bytes *b, ax_value *out)
+static bool bound(const ax_pq_conv *c, const ax_pq_bytes *b, ax_value *out)
 {
     if (!b->set || !ax_pq_conv_one(c, b->p, b->n, out))
         return false;
@@ -161,10 +157,10 @@ static void leaf_bounds(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_ch
                         ax_bounds *out)
 {
     bool fixed = c->kind != CONV_STR, good = trusted(&f->writer);
-    bytes min = {0}, max = {0};
-    stats s;
+    ax_pq_bytes min = {0}, max = {0};
+    ax_pq_stats s;
 
-    parse_stats(m, &s);
+    ax_pq_stats_parse(m, &s);
     out->nulls = count_nulls(f, c->leaf, m, &s);
     if (c->leaf->max_def == 0 && s.nulls > 0)
         return; /* nulls in a required column: whoever wrote this is not to be believed */

@@ -1,0 +1,305 @@
+/*-------------------------------------------------------------------------
+ *
+ * introspect.c
+ *		Functions that show what is in files, and how the library was built.
+ *
+ * What a format knows about its files comes through the engine's door as
+ * tables of facts (ax_query_facts); nothing here knows a format.
+ *
+ * These functions read files with the rights of the server, so they ask for
+ * pg_read_server_files themselves, whatever was granted on them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "afdw.h"
+
+PG_FUNCTION_INFO_V1(analytics_fdw_version);
+PG_FUNCTION_INFO_V1(analytics_fdw_build_info);
+PG_FUNCTION_INFO_V1(analytics_fdw_list);
+PG_FUNCTION_INFO_V1(analytics_fdw_describe);
+PG_FUNCTION_INFO_V1(analytics_fdw_parquet_metadata);
+PG_FUNCTION_INFO_V1(analytics_fdw_parquet_file_metadata);
+PG_FUNCTION_INFO_V1(analytics_fdw_parquet_schema);
+PG_FUNCTION_INFO_V1(analytics_fdw_parquet_column_stats);
+PG_FUNCTION_INFO_V1(analytics_fdw_parquet_kv_metadata);
+
+/* ---- rows ----------------------------------------------------------------------------- */
+
+/* Makes the function's result a tuplestore, which rows are put into. */
+ReturnSetInfo *
+afdw_rows_begin(FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	TupleDesc	desc;
+	MemoryContext old;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || !(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-valued function called in context that cannot accept a set")));
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setDesc = CreateTupleDescCopy(desc);
+	rsinfo->setResult = tuplestore_begin_heap(rsinfo->allowedModes & SFRM_Materialize_Random,
+											  false, work_mem);
+	MemoryContextSwitchTo(old);
+	return rsinfo;
+}
+
+static Datum
+text_or_null(const char *s, bool *isnull)
+{
+	*isnull = s == NULL;
+	return s ? CStringGetTextDatum(pg_any_to_server(s, strlen(s), PG_UTF8)) : (Datum) 0;
+}
+
+/* ---- the build -------------------------------------------------------------------------- */
+
+Datum
+analytics_fdw_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(AX_VERSION));
+}
+
+static void
+put_info(ReturnSetInfo *rsinfo, const char *key, const char *value)
+{
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	values[0] = CStringGetTextDatum(key);
+	values[1] = CStringGetTextDatum(value);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+Datum
+analytics_fdw_build_info(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = afdw_rows_begin(fcinfo);
+	StringInfoData formats;
+	const ax_format *f;
+
+	initStringInfo(&formats);
+	for (uint32_t i = 0; (f = ax_format_at(i)) != NULL; i++)
+		appendStringInfo(&formats, "%s%s", i ? ", " : "", f->name);
+	put_info(rsinfo, "version", AX_VERSION);
+	put_info(rsinfo, "postgres", PG_VERSION);
+	put_info(rsinfo, "compiler", __VERSION__);
+	put_info(rsinfo, "formats", formats.data);
+#ifdef AX_DEBUG
+	put_info(rsinfo, "debug", "on");
+#else
+	put_info(rsinfo, "debug", "off");
+#endif
+	return (Datum) 0;
+}
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+/* The files that a path or glob names, neither listed nor opened. */
+static ax_source *
+source_of(text *uri, const char *format, AfdwOptions *opts)
+{
+	if (!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied to read files of the server"),
+				 errdetail("Only roles with privileges of the \"%s\" role may read files of "
+						   "the server.", "pg_read_server_files")));
+	memset(opts, 0, sizeof(*opts));
+	opts->paths = afdw_option_paths(text_to_cstring(uri));
+	opts->format = format;
+	return afdw_files(opts);
+}
+
+/* What one call needs of engine and memory ends with it. */
+static MemoryContext
+scratch_begin(void)
+{
+	return MemoryContextSwitchTo(AllocSetContextCreate(CurrentMemoryContext,
+													   "analytics_fdw introspection",
+													   ALLOCSET_DEFAULT_SIZES));
+}
+
+static void
+scratch_end(MemoryContext old)
+{
+	MemoryContextDelete(MemoryContextSwitchTo(old));
+}
+
+Datum
+analytics_fdw_list(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = afdw_rows_begin(fcinfo);
+	MemoryContext old = scratch_begin();
+	AfdwOptions opts;
+	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), "auto", &opts);
+
+	(void) afdw_query_list(source, &opts);
+	for (uint32 i = 0; i < ax_source_files(source); i++)
+	{
+		Datum		values[4];
+		bool		nulls[4];
+		ax_file_facts facts;
+
+		memset(nulls, true, sizeof(nulls));
+		values[0] = text_or_null(ax_source_file_path(source, i), &nulls[0]);
+		if (ax_source_file_facts(source, i, &facts))
+		{
+			nulls[1] = false;
+			values[1] = Int64GetDatum((int64) facts.size);
+			nulls[2] = facts.mtime_ns == 0;
+			values[2] = TimestampTzGetDatum(facts.mtime_ns / 1000 -
+											(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) *
+											USECS_PER_DAY);
+			values[3] = text_or_null(facts.etag, &nulls[3]);
+		}
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	scratch_end(old);
+	return (Datum) 0;
+}
+
+Datum
+analytics_fdw_describe(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = afdw_rows_begin(fcinfo);
+	MemoryContext old = scratch_begin();
+	AfdwOptions opts;
+	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), "auto", &opts);
+	const ax_schema *schema;
+
+	(void) afdw_query_open(source, &opts);
+	schema = ax_source_schema(source);
+	for (uint32 i = 0; i < schema->n; i++)
+	{
+		const ax_field *f = &schema->field[i];
+		const char *type = afdw_sql_type(f);
+		const char *note = f->refusal ? f->refusal :
+			type == NULL ? "the type has no counterpart" : NULL;
+		Datum		values[5];
+		bool		nulls[5];
+
+		values[0] = text_or_null(f->name, &nulls[0]);
+		values[1] = text_or_null(type, &nulls[1]);
+		values[2] = text_or_null(f->source_type, &nulls[2]);
+		values[3] = BoolGetDatum(f->nullable);
+		nulls[3] = false;
+		values[4] = text_or_null(note, &nulls[4]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	scratch_end(old);
+	return (Datum) 0;
+}
+
+/* ---- facts of formats --------------------------------------------------------------------- */
+
+static Datum
+fact_datum(const ax_value *v)
+{
+	if (v->type.id == AX_T_TEXT)
+	{
+		char	   *s = pnstrdup((const char *) v->u.s.p, v->u.s.len);
+
+		return CStringGetTextDatum(pg_any_to_server(s, (int) v->u.s.len, PG_UTF8));
+	}
+	if (v->type.id == AX_T_BYTEA)
+		return PointerGetDatum(cstring_to_text_with_len((const char *) v->u.s.p,
+														(int) v->u.s.len));
+	return afdw_datum(v->type.id, v);
+}
+
+static void
+put_batch(ReturnSetInfo *rsinfo, const ax_batch *batch, const char *path)
+{
+	int			natts = rsinfo->setDesc->natts;
+	Datum	   *values = palloc(sizeof(Datum) * natts);
+	bool	   *nulls = palloc(sizeof(bool) * natts);
+
+	if (batch->ncols + 1 != (uint32) natts)
+		elog(ERROR, "the function has %d columns, the engine gives %u", natts, batch->ncols + 1);
+	for (uint32 r = 0; r < batch->nsel; r++)
+	{
+		values[0] = text_or_null(path, &nulls[0]);
+		for (uint32 c = 0; c < batch->ncols; c++)
+		{
+			ax_value	v = ax_vec_value(&batch->col[c], batch->sel ? batch->sel[r] : r);
+
+			nulls[c + 1] = v.null;
+			values[c + 1] = v.null ? (Datum) 0 : fact_datum(&v);
+		}
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+}
+
+/* All rows of a format's table of facts, each after the name of its file. */
+static Datum
+facts(FunctionCallInfo fcinfo, const char *format, const char *table)
+{
+	ReturnSetInfo *rsinfo = afdw_rows_begin(fcinfo);
+	MemoryContext old = scratch_begin();
+	AfdwOptions opts;
+	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), format, &opts);
+	MemoryContext batch_cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw facts",
+													ALLOCSET_DEFAULT_SIZES);
+	AfdwQuery  *query;
+	ax_batch   *batch;
+
+	(void) afdw_query_open(source, &opts);
+	query = afdw_query_facts(source, table, &opts);
+	while ((batch = afdw_query_next(query)) != NULL)
+	{
+		MemoryContext scratch = MemoryContextSwitchTo(batch_cxt);
+
+		put_batch(rsinfo, batch, ax_source_file_path(source, batch->split));
+		MemoryContextSwitchTo(scratch);
+		MemoryContextReset(batch_cxt);
+	}
+	scratch_end(old);
+	return (Datum) 0;
+}
+
+Datum
+analytics_fdw_parquet_metadata(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "parquet", "metadata");
+}
+
+Datum
+analytics_fdw_parquet_file_metadata(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "parquet", "file_metadata");
+}
+
+Datum
+analytics_fdw_parquet_schema(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "parquet", "schema");
+}
+
+Datum
+analytics_fdw_parquet_column_stats(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "parquet", "column_stats");
+}
+
+Datum
+analytics_fdw_parquet_kv_metadata(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "parquet", "kv_metadata");
+}
