@@ -217,7 +217,7 @@ corpus: axq
 
 # The private server is a relocated copy of the installed one in a temporary directory; the
 # extension is installed into that copy, so no system directory is ever touched.
-.PHONY: installcheck pgtap prove diff testdata check bench demo
+.PHONY: installcheck pgtap prove diff drivers testdata check bench demo
 PRIVATE = tools/pg/private-server.sh
 
 testdata: build/testdata/.done
@@ -233,12 +233,14 @@ prove: extension testdata
 	+@$(PRIVATE) tree -- tools/test/run-prove.sh $(TESTS)
 diff: extension testdata
 	+@$(PRIVATE) exec -- tools/test/run-diff.sh $(TESTS)
+drivers: extension testdata
+	+@$(PRIVATE) exec --tcp -- tools/test/run-drivers.sh $(TESTS)
 
 # Everything README.md promises, quick tests first; ends with "N passed, N failed".
 check:
 	@tools/setup.sh check
-	+@tools/test/check.sh lint unit unit-clang installcheck pgtap prove fuzz-replay corpus asan \
-	  diff tsan
+	+@tools/test/check.sh lint unit unit-clang installcheck pgtap prove drivers fuzz-replay corpus \
+	  asan diff tsan
 
 bench: $(BENCH_BIN)
 	@for b in $(BENCH_BIN); do echo "== $$b"; $$b || exit 1; done
@@ -260,5 +262,5 @@ help:
 	@echo 'build    all engine axq extension install   (CC=, SAN=, DEBUG=1, PG_CONFIG=)'
 	@echo 'no server   quick lint unit unit-clang asan tsan aarch64 corpus fuzz-replay'
 	@echo '            fuzz (T=, SECONDS=)'
-	@echo 'server   installcheck pgtap prove diff   (TESTS="a b" runs only those)'
+	@echo 'server   installcheck pgtap prove diff drivers   (TESTS="a b" runs only those)'
 	@echo 'other    check demo bench testdata format lint-report clean'

@@ -4,8 +4,10 @@
 # Works as root on Debian 12, 13 and current Ubuntu; otherwise it prints the package names and
 # fails. When nothing is missing it does nothing and needs no network.
 #   demo    build and run the extension
-#   check   also all test tools: clang with its sanitizer run-time, pgtap, TAP modules
+#   check   also all test tools: clang with its sanitizer run-time, pgtap, TAP modules, and the
+#           client libraries whose suites `make drivers` runs
 set -u
+cd "$(dirname "$0")/.." || exit 1
 level=${1:-demo}
 PG_CONFIG=${PG_CONFIG:-pg_config}
 
@@ -26,6 +28,20 @@ clang_runtime() {
 }
 # The file that decides is the one of the server in use, not of any version.
 pgtap() { [ -f "$("$PG_CONFIG" --sharedir)/extension/pgtap.control" ]; }
+
+psycopg() { python3 -c 'import psycopg' || /usr/bin/python3 -c 'import psycopg'; }
+node_pg() { NODE_PATH=build/drivers/node_modules:/usr/share/nodejs node -e 'require("pg")'; }
+
+# Debian's node-pg wants Debian's Node.js; beside another one the package manager of that one is
+# asked. `make drivers` says so when neither had it.
+install_node_pg() {
+    node_pg >/dev/null 2>&1 && return
+    if ! command -v node >/dev/null; then
+        apt-get -q -y -o DPkg::Lock::Timeout=600 install --no-install-recommends node-pg && return
+    fi
+    mkdir -p build/drivers
+    npm install --silent --no-fund --no-audit --prefix build/drivers pg
+}
 
 # The distribution's PostgreSQL version, for packages that carry it in their names.
 pg_version() {
@@ -62,6 +78,9 @@ collect() {
         need libipc-run-perl perl_module IPC::Run
         need perl tool prove
         need binutils tool nm
+        need python3-psycopg psycopg
+        need default-jdk-headless tool javac
+        need libpostgresql-jdbc-java test -e /usr/share/java/postgresql.jar
     fi
 }
 
@@ -71,7 +90,10 @@ case $level in
 esac
 
 collect
-[ ${#missing[@]} -gt 0 ] || exit 0
+if [ ${#missing[@]} -eq 0 ]; then
+    { [ "$level" = check ] && [ "$(id -u)" -eq 0 ] && install_node_pg; } >/dev/null 2>&1
+    exit 0
+fi
 
 if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
     version=$(pg_version)
@@ -107,3 +129,5 @@ rm -f "$created"
 [ $status -eq 0 ] || exit $status
 collect
 [ ${#missing[@]} -eq 0 ] || { echo "setup: still missing: ${missing[*]//@/$version}" >&2; exit 1; }
+[ "$level" != check ] || install_node_pg || echo "setup: node-postgres could not be had" >&2
+exit 0

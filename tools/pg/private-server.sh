@@ -7,6 +7,7 @@
 #   private-server.sh stop DIR                   stop it and remove DIR
 #   --locale=L      initdb's locale (default C.UTF-8 when there, else C); encoding is UTF8
 #   --conf='a = b'  a line more in postgresql.conf (repeatable)
+#   --tcp           listen on 127.0.0.1 too, at a free port, which PGPORT tells
 #   --no-install    do not install the extension
 #
 # How: PostgreSQL finds its share and library directories relative to its own executable as long
@@ -94,7 +95,8 @@ start_server() {
         --username=postgres --auth=trust --no-sync) >"$top/initdb.log" 2>&1 ||
         { cat "$top/initdb.log" >&2; die "initdb failed"; }
     {
-        echo "listen_addresses = ''"
+        echo "listen_addresses = '$address'"
+        echo "port = $port"
         echo "unix_socket_directories = '$top/sock'"
         echo "fsync = off"
         echo "full_page_writes = off"
@@ -120,7 +122,7 @@ environment() {
     export PATH="$bindir:$PATH" AX_PG_BIN="$bindir" AX_SCRATCH="$top/scratch"
     export AX_TESTDATA="$top/testdata" AX_SERVER_USER="$server_user" AX_TOP="$top"
     if [ "$mode" != tree ]; then
-        export PGHOST="$top/sock" PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
+        export PGHOST="$top/sock" PGPORT=$port PGUSER=postgres PGDATABASE=postgres
         unset PGSERVICE PGPASSWORD PGOPTIONS PGSSLMODE PGHOSTADDR
     fi
 }
@@ -135,12 +137,19 @@ mode=${1-}
 [ $# -gt 0 ] && shift
 locale=
 install=yes
+address=
+port=5432
 conf=()
 while [ $# -gt 0 ]; do
     case $1 in
         --locale=*) locale=${1#*=} ;;
         --conf=*) conf+=("${1#*=}") ;;
         --no-install) install=no ;;
+        --tcp)
+            address=127.0.0.1
+            port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+            ;;
         --) shift; break ;;
         -*) die "unknown option $1" ;;
         *) break ;;
@@ -193,7 +202,7 @@ case $mode in
         rm -rf "$top"
         ;;
     *)
-        sed -n '2,12s/^# \{0,1\}//p' "$0"
+        sed -n '2,13s/^# \{0,1\}//p' "$0"
         exit 2
         ;;
 esac
