@@ -140,7 +140,7 @@ plan_alloc(Build *b, Size bytes)
 
 /* Takes a node from a builder; NULL: the engine refuses. */
 static bool
-keep(Build *b, ax_node *node)
+taken(Build *b, ax_node *node)
 {
 	ax_error   *err = &b->t.plan->task.err;
 
@@ -264,7 +264,7 @@ build_scan(Build *b, int *ncolumns)
 	b->t.attcol = b->attcol;
 	if (!translate_list(b, d->quals, &conj))
 		return false;
-	return keep(b, ax_plan_scan(b->t.plan, table->source, columns, types, names, (uint32) n, conj,
+	return taken(b, ax_plan_scan(b->t.plan, table->source, columns, types, names, (uint32) n, conj,
 								  (uint32) list_length(d->quals)));
 }
 
@@ -289,7 +289,7 @@ build_aggregate(Build *b)
 			b->reason = b->t.reason;
 			return false;
 		}
-	if (!keep(b, ax_plan_aggregate(b->t.plan, b->node, keys, (uint32) list_length(d->keys), calls,
+	if (!taken(b, ax_plan_aggregate(b->t.plan, b->node, keys, (uint32) list_length(d->keys), calls,
 									 (uint32) list_length(d->aggs))))
 		return false;
 	set_env(b, list_concat_copy(d->keys, d->aggs));
@@ -298,7 +298,7 @@ build_aggregate(Build *b)
 		ax_expr   **conj;
 
 		if (!translate_list(b, d->having, &conj) ||
-			!keep(b, ax_plan_filter(b->t.plan, b->node, conj, (uint32) list_length(d->having))))
+			!taken(b, ax_plan_filter(b->t.plan, b->node, conj, (uint32) list_length(d->having))))
 			return false;
 		b->t.envtype = b->node->type;
 	}
@@ -316,11 +316,11 @@ build_project(Build *b, List *exprs, bool keep)
 	for (int i = 0; i < old; i++)
 		if (ax_expr_col(&b->t.plan->task, b->t.plan->arena, (uint32) i, b->node->type[i], &all[i])
 			!= AX_OK)
-			return keep(b, NULL);
+			return taken(b, NULL);
 	if (!translate_list(b, exprs, &new))
 		return false;
 	memcpy(all + old, new, sizeof(ax_expr *) * list_length(exprs));
-	return keep(b, ax_plan_project(b->t.plan, b->node, all, (uint32) (old + list_length(exprs))));
+	return taken(b, ax_plan_project(b->t.plan, b->node, all, (uint32) (old + list_length(exprs))));
 }
 
 static bool
@@ -333,7 +333,7 @@ build_distinct(Build *b)
 			return false;
 	if (!build_project(b, b->d->distinct, false))
 		return false;
-	if (!keep(b, ax_plan_distinct(b->t.plan, b->node)))
+	if (!taken(b, ax_plan_distinct(b->t.plan, b->node)))
 		return false;
 	set_env(b, b->d->distinct);
 	return true;
@@ -376,7 +376,7 @@ build_order_and_limit(Build *b, AfdwBuilt *built)
 	}
 	if (d->sort == NIL)
 		return !d->limited ||
-			keep(b, ax_plan_limit(b->t.plan, b->node, limit, offset));
+			taken(b, ax_plan_limit(b->t.plan, b->node, limit, offset));
 
 	foreach(lc, d->sort)
 	{
@@ -415,8 +415,8 @@ build_order_and_limit(Build *b, AfdwBuilt *built)
 		b->t.envtype = b->node->type;
 	}
 	if (d->limited)
-		return keep(b, ax_plan_topn(b->t.plan, b->node, keys, (uint32) i, limit, offset));
-	return keep(b, ax_plan_sort(b->t.plan, b->node, keys, (uint32) i));
+		return taken(b, ax_plan_topn(b->t.plan, b->node, keys, (uint32) i, limit, offset));
+	return taken(b, ax_plan_sort(b->t.plan, b->node, keys, (uint32) i));
 }
 
 bool
