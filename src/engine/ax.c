@@ -109,7 +109,10 @@ static ax_exec_opts exec_opts(const ax_query_opts *o)
                           .wake = o->wake,
                           .wake_arg = o->wake_arg,
                           .params = o->params,
-                          .strict_float_sum = o->strict_float_sum};
+                          .strict_float_sum = o->strict_float_sum,
+                          .open_files = o->open_files,
+                          .conj = o->conj,
+                          .nconj = o->nconj};
 }
 
 static ax_query *wrap(ax_engine *e, ax_query **out, ax_error *err)

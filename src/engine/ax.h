@@ -89,7 +89,7 @@ ax_status ax_source_create(ax_engine *e, const ax_source_spec *spec, ax_source *
     AX_MUST_USE;
 void ax_source_destroy(ax_source *s);  /* no query may use it any more; NULL is allowed */
 
-/* Facts; valid after the query of ax_query_open ended with DONE.  A source is opened once: to see
+/* Facts; valid after the query of ax_query_open ended with DONE.  A source is listed once: to see
  * new files, make a new one (opened files come from the cache).  ax_source_file gives NULL for a
  * file whose metadata was not read yet; sums are estimates then. */
 uint32_t ax_source_files(const ax_source *s);
@@ -104,7 +104,19 @@ typedef struct ax_file_facts
     const char *etag;        /* NULL: none */
 } ax_file_facts;
 bool ax_source_file_facts(const ax_source *s, uint32_t i, ax_file_facts *out);
-const ax_schema *ax_source_schema(const ax_source *s);   /* of the first file; n == 0: no files */
+
+/* Directories `key=value` on the way to file i, outermost first: *n of them, decoded; a value NULL
+ * is SQL null.  Files of one directory share their arrays. */
+const char *const *ax_source_file_part_names(const ax_source *s, uint32_t i, uint32_t *n);
+const char *const *ax_source_file_part_values(const ax_source *s, uint32_t i);
+
+/* Values of declared columns that hold for the whole file i, instead of what it says itself; copied,
+ * in the columns' types.  Files are left out by them without being opened.  To be called between
+ * listing and opening, once for a file. */
+ax_status ax_source_fix(ax_source *s, uint32_t i, const ax_fixed_col *fixed, uint32_t n,
+                        ax_error *err) AX_MUST_USE;
+
+const ax_schema *ax_source_schema(const ax_source *s);   /* of the first opened file; n == 0: none */
 const char *ax_source_format(const ax_source *s);        /* name of the format, "" without files */
 int64_t ax_source_rows(const ax_source *s);              /* -1: a file does not know */
 int64_t ax_source_bytes(const ax_source *s);
@@ -137,10 +149,16 @@ typedef struct ax_query_opts
     ax_params params;              /* values of AX_X_PARAM, copied */
     bool spill;                    /* the host answers AX_REQ_SPILL_FD; not used yet */
     bool strict_float_sum;
+    /* For ax_query_open only.  Files that may have rows that pass conj (columns numbered as
+     * declared, params hold), by what is known without opening them, are opened: all of them, or,
+     * when they are more than open_files > 0, a sample of so many. */
+    uint32_t open_files;
+    ax_expr *const *conj; uint32_t nconj;
 } ax_query_opts;
 
-/* Open a source: list its files, read their metadata (or take it from the cache, checked against
- * the files' identity now), bind the declared columns.  Yields no batches, ends with DONE. */
+/* Open a source: list its files the first time, read the metadata of those wanted (or take it from
+ * the cache, checked against the files' identity now), bind the declared columns.  Files that were
+ * not opened are opened by scans when they get there.  Yields no batches, ends with DONE. */
 ax_status ax_query_open(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_query **out,
                         ax_error *err) AX_MUST_USE;
 

@@ -110,11 +110,49 @@ void ax_source_destroy(ax_source *s)
     ax_obj_free(s);
 }
 
+/* ---- values of whole files -------------------------------------------------------------------- */
+
+ax_status ax_source_fix(ax_source *s, uint32_t i, const ax_fixed_col *fixed, uint32_t n,
+                        ax_error *err)
+{
+    ax_snapfile *f = &s->snap->file[i];
+    ax_task t = {0};
+    ax_fixed_col *all;
+    ax_status st = AX_OK;
+
+    ax_error_clear(err);
+    ax_error_clear(&t.err);
+    all = (ax_fixed_col *) ax_arena_alloc(s->snap->arena, (f->nfixed + n + 1) * sizeof *all);
+    if (all == NULL)
+        st = ax_fail_nomem(&t, (f->nfixed + n) * sizeof *all);
+    for (uint32_t k = 0; k < n && st == AX_OK; k++)
+    {
+        const ax_value *copy;
+
+        st = copy_value(&t, s->snap->arena, &fixed[k].value, &copy);
+        if (st == AX_OK)
+            all[k] = (ax_fixed_col){fixed[k].col, *copy};
+    }
+    if (st != AX_OK)
+    {
+        *err = t.err;
+        return st;
+    }
+    if (f->nfixed > 0)
+        memcpy(all + n, f->fixed, f->nfixed * sizeof *all);
+    f->fixed = all;
+    f->nfixed += n;
+    return AX_OK;
+}
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 uint32_t ax_source_files(const ax_source *s) { return s->snap != NULL ? s->snap->nfiles : 0; }
 
-const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i) { return s->snap->file[i].file; }
+const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i)
+{
+    return ax_snapfile_file(&s->snap->file[i]);
+}
 
 const char *ax_source_file_path(const ax_source *s, uint32_t i) { return s->snap->file[i].path; }
 
@@ -126,21 +164,73 @@ bool ax_source_file_facts(const ax_source *s, uint32_t i, ax_file_facts *out)
     return f->listed;
 }
 
+const char *const *ax_source_file_part_names(const ax_source *s, uint32_t i, uint32_t *n)
+{
+    *n = s->snap->file[i].lake->nparts;
+    return s->snap->file[i].lake->part_name;
+}
+
+const char *const *ax_source_file_part_values(const ax_source *s, uint32_t i)
+{
+    return s->snap->file[i].lake->part_value;
+}
+
+static const ax_fmt_file *first_opened(const ax_source *s)
+{
+    for (uint32_t i = 0; i < ax_source_files(s); i++)
+        if (ax_source_file(s, i) != NULL)
+            return ax_source_file(s, i);
+    return NULL;
+}
+
 const ax_schema *ax_source_schema(const ax_source *s)
 {
     static const ax_schema none;
+    const ax_fmt_file *f = first_opened(s);
 
-    return ax_source_files(s) > 0 ? &s->snap->file[0].file->schema : &none;
+    return f != NULL ? &f->schema : &none;
 }
 
 const char *ax_source_format(const ax_source *s)
 {
-    return ax_source_files(s) > 0 ? s->snap->file[0].file->format->name : "";
+    const ax_fmt_file *f = first_opened(s);
+    const ax_format *format = f != NULL ? f->format : NULL;
+
+    if (format == NULL && ax_source_files(s) > 0)
+        format = s->format != NULL ? s->format
+                                   : ax_format_guess(ax_source_file_path(s, 0), NULL, 0, NULL, 0);
+    return format != NULL ? format->name : "";
 }
 
-int64_t ax_source_rows(const ax_source *s) { return s->snap != NULL ? s->snap->rows : 0; }
 int64_t ax_source_bytes(const ax_source *s) { return s->snap != NULL ? s->snap->bytes : 0; }
-uint32_t ax_source_splits(const ax_source *s) { return s->snap != NULL ? s->snap->splits : 0; }
+
+/* Of files that are not open, by their size. */
+static double rows_per_byte(const ax_opened *sum)
+{
+    return sum->bytes > 0 && sum->rows > 0 ? (double) sum->rows / (double) sum->bytes : 0.01;
+}
+
+int64_t ax_source_rows(const ax_source *s)
+{
+    ax_opened sum;
+
+    if (s->snap == NULL)
+        return 0;
+    sum = ax_snapshot_opened(s->snap);
+    if (sum.rows < 0 || sum.files == s->snap->nfiles)
+        return sum.rows;
+    return sum.rows + (int64_t) ((double) (s->snap->bytes - sum.bytes) * rows_per_byte(&sum));
+}
+
+uint32_t ax_source_splits(const ax_source *s)
+{
+    ax_opened sum;
+
+    if (s->snap == NULL)
+        return 0;
+    sum = ax_snapshot_opened(s->snap);
+    return sum.splits + (s->snap->nfiles - sum.files);
+}
 
 /* Widen `all` by one split's bounds; `first`: it has none yet. */
 static void add_bounds(ax_bounds *all, const ax_bounds *b, bool first)
@@ -182,42 +272,115 @@ static bool only_nulls(const ax_bounds *b)
     return b->nulls >= 0 && b->nulls == b->rows;
 }
 
+/* Distinct values of whole files.  Few are counted; of many, changes from file to file. */
+typedef struct fixed_values
+{
+    ax_value seen[64];
+    uint32_t n, changes;
+    const ax_value *last;
+} fixed_values;
+
+static bool same_value(const ax_value *a, const ax_value *b)
+{
+    return a->null || b->null ? a->null == b->null : ax_value_cmp(a, b) == 0;
+}
+
+static void add_fixed(fixed_values *v, const ax_value *x)
+{
+    if (v->last != NULL && same_value(v->last, x))
+        return;
+    v->last = x;
+    v->changes++;
+    for (uint32_t i = 0; i < v->n; i++)
+        if (same_value(&v->seen[i], x))
+            return;
+    if (v->n < 64)
+        v->seen[v->n] = *x;
+    v->n += v->n <= 64;
+}
+
+static const ax_value *fixed_value(const ax_snapfile *f, uint32_t col)
+{
+    for (uint32_t i = 0; i < f->nfixed; i++)
+        if (f->fixed[i].col == col)
+            return &f->fixed[i].value;
+    return NULL;
+}
+
+/* A column that the files fix: its value and rows as far as they are known. */
+static void fixed_facts(const ax_snapfile *f, const ax_value *v, double per_byte, bool *first,
+                        ax_col_facts *out)
+{
+    const ax_fmt_file *file = ax_snapfile_file(f);
+    int64_t rows = file != NULL ? file->nrows : (int64_t) ((double) f->size * per_byte);
+    ax_bounds b = {.rows = rows, .nulls = v->null ? rows : 0};
+
+    b.has_min = b.has_max = !v->null;
+    b.min = b.max = *v;
+    add_bounds(&out->bounds, &b, *first);
+    *first = *first && v->null;
+    if (v->type.phys == AX_P_STR && !v->null)
+        out->width += (double) v->u.s.len * (double) (rows > 0 ? rows : 0);
+}
+
+/* What one opened file says; false: not all of its splits have bounds. */
+static bool file_facts(const ax_snapfile *f, const ax_fmt_file *file, uint32_t col, bool *first,
+                       ax_col_facts *out)
+{
+    const ax_format *fmt = file->format;
+    double distinct = fmt->distinct != NULL ? fmt->distinct(f->bind, col) : 0;
+    double width = fmt->width != NULL ? fmt->width(f->bind, col) : 0;
+
+    /* Files may share values: the largest of them is the safe guess. */
+    if (distinct > out->distinct)
+        out->distinct = distinct;
+    if (file->nrows > 0)
+        out->width += width * (double) file->nrows;
+    for (uint32_t sp = 0; sp < file->nsplits; sp++)
+    {
+        ax_bounds b;
+
+        memset(&b, 0, sizeof b);
+        if (fmt->bounds == NULL || !fmt->bounds(f->bind, sp, col, &b))
+            return false;
+        add_bounds(&out->bounds, &b, *first);
+        *first = *first && only_nulls(&b);
+    }
+    return true;
+}
+
 bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out)
 {
     bool known = true, first = true;
+    fixed_values fixed = {.n = 0};
+    ax_opened sum;
     double rows = 0;
 
     memset(out, 0, sizeof *out);
     if (ax_source_files(s) == 0 || col >= s->ncols)
         return false;
+    sum = ax_snapshot_opened(s->snap);
     for (uint32_t i = 0; i < s->snap->nfiles; i++)
     {
         const ax_snapfile *f = &s->snap->file[i];
-        const ax_format *fmt = f->file->format;
-        double distinct = fmt->distinct != NULL ? fmt->distinct(f->bind, col) : 0;
-        double width = fmt->width != NULL ? fmt->width(f->bind, col) : 0;
+        const ax_fmt_file *file = ax_snapfile_file(f);
+        const ax_value *v = fixed_value(f, col);
 
-        /* Files may share values: the largest of them is the safe guess. */
-        if (distinct > out->distinct)
-            out->distinct = distinct;
-        if (f->file->nrows > 0)
+        if (v != NULL)
         {
-            out->width += width * (double) f->file->nrows;
-            rows += (double) f->file->nrows;
+            fixed_facts(f, v, rows_per_byte(&sum), &first, out);
+            add_fixed(&fixed, v);
+            rows += file != NULL && file->nrows >= 0 ? (double) file->nrows
+                                                     : (double) f->size * rows_per_byte(&sum);
         }
-        for (uint32_t sp = 0; sp < f->file->nsplits && known; sp++)
+        else if (file != NULL)
         {
-            ax_bounds b;
-
-            memset(&b, 0, sizeof b);
-            known = fmt->bounds != NULL && fmt->bounds(f->bind, sp, col, &b);
-            if (known)
-            {
-                add_bounds(&out->bounds, &b, first);
-                first = first && only_nulls(&b);
-            }
+            known = file_facts(f, file, col, &first, out) && known;
+            rows += file->nrows > 0 ? (double) file->nrows : 0;
         }
     }
+    if (fixed.n > out->distinct)
+        out->distinct = fixed.n <= 64 ? fixed.n : fixed.changes;
     out->width = rows > 0 ? out->width / rows : 0;
     if (!known)
     {
@@ -232,7 +395,7 @@ typedef struct split_ref { const ax_snapfile *f; uint32_t split; } split_ref;
 static bool split_bounds(void *self, uint32_t col, ax_bounds *out)
 {
     const split_ref *r = (const split_ref *) self;
-    const ax_format *fmt = r->f->file->format;
+    const ax_format *fmt = ax_snapfile_file(r->f)->format;
 
     memset(out, 0, sizeof *out);
     return fmt->bounds != NULL && fmt->bounds(r->f->bind, r->split, col, out);
@@ -240,21 +403,30 @@ static bool split_bounds(void *self, uint32_t col, ax_bounds *out)
 
 static int64_t rows_matching(const ax_source *s, const ax_filter *f)
 {
-    int64_t rows = 0;
+    ax_opened sum = ax_snapshot_opened(s->snap);
+    double rows = 0;
 
     for (uint32_t i = 0; i < s->snap->nfiles; i++)
-        for (uint32_t sp = 0; sp < s->snap->file[i].file->nsplits; sp++)
+    {
+        const ax_fmt_file *file = ax_snapfile_file(&s->snap->file[i]);
+
+        if (ax_snapfile_excluded(&s->snap->file[i], f))
+            continue;
+        if (file == NULL)
+            rows += (double) s->snap->file[i].size * rows_per_byte(&sum);
+        for (uint32_t sp = 0; file != NULL && sp < file->nsplits; sp++)
         {
             split_ref ref = {&s->snap->file[i], sp};
             ax_stats_src src = {&ref, split_bounds, NULL};
             ax_split split;
 
             memset(&split, 0, sizeof split);
-            ref.f->file->format->split(ref.f->file, sp, &split);
+            file->format->split(file, sp, &split);
             if (ax_filter_match(f, &src) != AX_MATCH_NONE)
-                rows += split.nrows > 0 ? split.nrows : 0;
+                rows += split.nrows > 0 ? (double) split.nrows : 0;
         }
-    return rows;
+    }
+    return (int64_t) rows;
 }
 
 int64_t ax_source_rows_matching(ax_source *s, ax_expr *const *conj, uint32_t nconj)

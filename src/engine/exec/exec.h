@@ -27,6 +27,8 @@
 #include "lake/lake.h"
 #include "plan/plan.h"
 
+#include <pthread.h>
+
 /* ---- what all queries of an engine share ----------------------------------------------------- */
 
 typedef struct ax_cache ax_cache; /* opened files by path, checked against identity; see cache.c */
@@ -48,27 +50,48 @@ ax_budget *ax_cache_budget(ax_cache *c);  /* account of the metadata */
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
+/* One file of a snapshot.  It may be opened late, by whoever needs it first: `file` is NULL until
+ * then, and is published once, after `bind`, under the snapshot's lock. */
 typedef struct ax_snapfile
 {
     const char *path;
-    ax_fmt_file *file;     /* a reference */
-    ax_fmt_bind *bind;     /* NULL when no columns are declared */
     uint64_t size;         /* as listed */
-    const ax_lake_file *lake; /* in the snapshot's arena: what the lake knows, its partition */
-    uint32_t split0;       /* splits of the files before this one */
+    const ax_lake_file *lake;    /* in the snapshot's arena: what the lake knows, its partition */
+    const ax_fixed_col *fixed;   /* [nfixed] columns whose value is known without opening: of the
+                                  * partition, the name, the size.  Set before queries run */
+    uint32_t nfixed;
+    _Atomic(ax_fmt_file *) file; /* a reference */
+    ax_fmt_bind *bind;     /* NULL when no columns are declared; valid once file is not NULL */
 } ax_snapfile;
 
-/* The files of a source at one moment; immutable, shared by the source and its queries. */
+static inline ax_fmt_file *ax_snapfile_file(const ax_snapfile *f)
+{
+    return atomic_load_explicit(&f->file, memory_order_acquire);
+}
+
+/* Bindings live in arenas of those who opened files; a node lies in its own arena. */
+typedef struct ax_bind_arena { ax_arena *arena; struct ax_bind_arena *next; } ax_bind_arena;
+
+/* Sums over the files that are open. */
+typedef struct ax_opened
+{
+    uint32_t files, splits;
+    int64_t rows;             /* -1: one does not know */
+    int64_t bytes;
+} ax_opened;
+
+/* The files of a source at one moment, shared by the source and its queries; immutable but for
+ * files that are opened late. */
 typedef struct ax_snapshot
 {
     _Atomic int32_t refs;
-    ax_arena *arena;          /* list and paths */
-    ax_arena **bind_arena;    /* [nbind_arenas] */
-    uint32_t nbind_arenas;
+    ax_arena *arena;          /* list, paths, fixed values; the host's thread */
     ax_snapfile *file;        /* [nfiles] sorted by path */
     uint32_t nfiles;
-    uint32_t splits;
-    int64_t rows, bytes;
+    int64_t bytes;            /* of all files */
+    pthread_mutex_t lock;     /* guards publishing and all below */
+    ax_bind_arena *binds;
+    struct ax_opened sum;
 } ax_snapshot;
 
 typedef struct ax_source
@@ -86,6 +109,13 @@ typedef struct ax_source
 } ax_source;
 
 void ax_snapshot_unref(ax_snapshot *s); /* NULL is allowed */
+ax_opened ax_snapshot_opened(ax_snapshot *s);
+
+/* Can no row of this file match, by what is known without opening it?  f: columns as declared. */
+bool ax_snapfile_excluded(const ax_snapfile *f, const ax_filter *filter);
+
+/* Bounds of a declared column from what is known without opening; false: not known. */
+bool ax_snapfile_fixed_bounds(const ax_snapfile *f, uint32_t col, ax_bounds *out);
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
@@ -101,6 +131,9 @@ typedef struct ax_exec_opts
     ax_params params;
     bool strict_float_sum;
     bool list_only;               /* an opening stops when it has the list of files */
+    uint32_t open_files;          /* with the next two: which files an opening opens */
+    ax_expr *const *conj;
+    uint32_t nconj;
 } ax_exec_opts;
 
 typedef enum ax_exec_next_result

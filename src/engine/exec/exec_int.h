@@ -5,8 +5,8 @@
  * scan.c      the scan source: work list, pruning, readers;  meta.c  answers from metadata
  * op_chain.c  filter, project, limit;  op_merge.c  final and deletes
  * output.c    output queue, external inputs, requests, errors: everything under `lock`
- * source.c    opening a source;  facts.c  facts about its files
- * query.c  the door's functions;  explain.c  profile and print */
+ * open.c      opening one file;  source.c  opening a source;  facts.c  facts about its files
+ * query.c     the door's functions;  explain.c  profile and print */
 #ifndef AX_EXEC_INT_H
 #define AX_EXEC_INT_H
 
@@ -120,7 +120,31 @@ typedef struct ax_meta { uint32_t n; ax_meta_call *call; } ax_meta;
 
 /* ---- the scan source ------------------------------------------------------------------------- */
 
+#define AX_SPLIT_ALL UINT32_MAX /* of a file that is not opened yet: all its splits */
+
 typedef struct ax_work { uint32_t file, split; ax_rowrange range; } ax_work; /* end 0: all rows */
+
+/* The opening of one file, a step machine: open.c. */
+typedef struct ax_opener
+{
+    ax_env *env;
+    const ax_source *src;
+    ax_snapshot *snap;        /* borrowed, like the rest above */
+    ax_arena *scratch;        /* of the operation; reset for each file */
+    ax_arena *binds;          /* the snapshot's; made with the first binding */
+    uint32_t i;               /* file under way */
+    uint8_t state;
+    const ax_format *format;
+    ax_io_req req[2];
+    ax_io_need need;          /* what is fetched now */
+    bool fetching;
+    bool of_op;               /* the need belongs to the operation */
+    ax_io_file *io;           /* a reference while opening */
+    ax_fmt_op *op;
+    ax_fmt_event ev;
+    ax_io_id id;
+    ax_io_known known;        /* for req[0] */
+} ax_opener;
 
 typedef struct ax_scan
 {
@@ -141,6 +165,9 @@ typedef struct ax_scan
     pthread_mutex_t live_lock;   /* guards tightening and sums of meta */
     ax_work *work;               /* [nwork] in file order */
     uint32_t nwork;
+    uint32_t *split0;            /* [nfiles] number of the file's first split in the query */
+    uint32_t nexcluded;          /* files left out by what is known without opening them */
+    _Atomic uint32_t *gone;      /* [nfiles] splits of the file that statistics removed */
     _Atomic uint32_t cursor;     /* next work item; one addition per morsel */
     ax_meta *meta;               /* answers from metadata, or NULL */
     _Atomic uint32_t read_splits;
@@ -185,7 +212,10 @@ typedef enum ax_lane_state
 {
     AX_LANE_SOURCE, AX_LANE_CHAIN, AX_LANE_SINK, AX_LANE_FLUSH
 } ax_lane_state;
-typedef enum ax_scan_state { AX_SCAN_CLAIM, AX_SCAN_PRUNE, AX_SCAN_READ } ax_scan_state;
+typedef enum ax_scan_state
+{
+    AX_SCAN_CLAIM, AX_SCAN_OPEN, AX_SCAN_PRUNE, AX_SCAN_READ
+} ax_scan_state;
 
 struct ax_lane
 {
@@ -205,6 +235,9 @@ struct ax_lane
     ax_error poison;             /* code != OK: a row failed; deferred */
     /* scan */
     uint8_t scan_state;
+    ax_work work;                /* under way; of AX_SPLIT_ALL one split after the other */
+    bool whole_file;             /* more splits of the file may follow */
+    ax_opener opener;
     const ax_format *format;
     ax_fmt_op *op;
     ax_fmt_event ev;
@@ -293,8 +326,8 @@ struct ax_exec
     ax_input input[AX_MAX_INPUTS];
 
     /* counters; relaxed */
-    _Atomic uint64_t rows_out, splits_done, host_calls, host_values;
-    _Atomic uint64_t splits_pruned[AX_PRUNED_CNT];
+    _Atomic uint64_t rows_out, splits, splits_done, host_calls, host_values;
+    _Atomic uint64_t splits_pruned[AX_PRUNED_CNT], files_pruned[AX_PRUNED_CNT];
     struct
     {
         _Atomic uint64_t rows_read, rows_after_filter, pages, pages_skipped, bytes_compressed,
@@ -371,6 +404,12 @@ void ax_out_clear(ax_exec *x);            /* drop everything queued; no job may 
 void ax_host_ask(ax_lane *l, const ax_host_need *need);
 bool ax_host_waits(ax_lane *l); /* the host still reads what the lane asked */
 ax_status ax_input_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
+
+/* open.c.  begin: file i of the snapshot.  run: END, the file is open, bound and published; or
+ * PARK.  An error names the file.  end: in every state, also before begin of a zeroed opener. */
+void ax_opener_begin(ax_opener *o, uint32_t i);
+ax_status ax_opener_run(ax_task *t, ax_opener *o, ax_job *job, ax_go *go) AX_MUST_USE;
+void ax_opener_end(ax_opener *o);
 
 /* source.c */
 ax_status ax_opening_launch(ax_exec *x) AX_MUST_USE;

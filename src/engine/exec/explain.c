@@ -7,13 +7,26 @@
 
 #define LOAD(field) atomic_load_explicit(&x->field, memory_order_relaxed)
 
-/* Splits are counted for each run, as what was pruned and read of them is. */
+/* Files of the list that no lane came to: a limit was satisfied before. */
+static uint64_t unclaimed(const ax_scan *s)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = atomic_load_explicit(&s->cursor, memory_order_relaxed); i < s->nwork; i++)
+        n += s->work[i].split == AX_SPLIT_ALL;
+    return n;
+}
+
+/* All is counted for each run. */
 static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
 {
     uint32_t runs = x->runs > 1 ? x->runs : 1;
 
     out->format = "";
     out->split_unit = "";
+    out->splits = LOAD(splits);
+    for (uint32_t i = 0; i < AX_PRUNED_CNT; i++)
+        out->files_pruned[i] = LOAD(files_pruned[i]);
     for (const ax_stage *st = x->stages; st != NULL; st = st->all_next)
     {
         const ax_snapshot *s = st->scan != NULL ? st->scan->snap : NULL;
@@ -21,15 +34,20 @@ static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
 
         if (s == NULL)
             continue;
-        out->files += s->nfiles;
-        out->splits += (uint64_t) s->splits * runs;
+        out->files += (uint64_t) s->nfiles * runs;
+        if (x->state == AX_ES_DRAINED)
+            out->files_pruned[AX_PRUNED_LIMIT] += unclaimed(st->scan);
         for (uint32_t i = 0; i < s->nfiles && out->split_unit[0] == '\0'; i++)
         {
-            out->format = s->file[i].file->format->name;
-            if (s->file[i].file->nsplits == 0)
+            const ax_fmt_file *file = ax_snapfile_file(&s->file[i]);
+
+            if (file == NULL)
+                continue;
+            out->format = file->format->name;
+            if (file->nsplits == 0)
                 continue;
             memset(&sp, 0, sizeof sp);
-            s->file[i].file->format->split(s->file[i].file, 0, &sp);
+            file->format->split(file, 0, &sp);
             out->split_unit = sp.unit != NULL ? sp.unit : "";
         }
     }
@@ -149,19 +167,25 @@ static const char *sink_name(const ax_sink *s)
 static void source_text(const ax_stage *st, char *text, size_t n)
 {
     const ax_scan *s = st->scan;
+    const char *format = "nothing";
+    uint32_t files, splits;
 
     if (st->src == AX_SRC_PARTS)
         snprintf(text, n, "Read %s", sink_name(st->parts));
     else if (st->src == AX_SRC_EXTERNAL)
         snprintf(text, n, "External Input %u", st->input);
-    else
-        snprintf(text, n, "Scan %s: %u %s, %u %s, %u %s%s%s",
-                 s->snap->nfiles > 0 ? s->snap->file[0].file->format->name : "nothing",
-                 s->snap->nfiles, s->snap->nfiles == 1 ? "file" : "files", s->snap->splits,
-                 s->snap->splits == 1 ? "split" : "splits", s->nwork,
-                 s->nwork == 1 ? "piece" : "pieces",
-                 s->nconj > 0 ? ", filter pushed into the reader" : "",
-                 s->live ? ", tightened by Top-N" : "");
+    if (st->src != AX_SRC_SCAN)
+        return;
+    for (uint32_t i = s->snap->nfiles; i-- > 0;)
+        if (ax_snapfile_file(&s->snap->file[i]) != NULL)
+            format = ax_snapfile_file(&s->snap->file[i])->format->name;
+    files = s->snap->nfiles - s->nexcluded;
+    splits = ax_snapshot_opened(s->snap).splits;
+    snprintf(text, n, "Scan %s: %u %s, %u %s, %u %s%s%s", format, files,
+             files == 1 ? "file" : "files", splits, splits == 1 ? "split" : "splits", s->nwork,
+             s->nwork == 1 ? "piece" : "pieces",
+             s->nconj > 0 ? ", filter pushed into the reader" : "",
+             s->live ? ", tightened by Top-N" : "");
 }
 
 static const char *op_name(const ax_op *op)

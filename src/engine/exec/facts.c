@@ -21,7 +21,7 @@ struct ax_facts
 static ax_status begin(struct ax_facts *o)
 {
     ax_lane *l = &o->lane;
-    const ax_fmt_file *f = o->snap->file[o->i].file;
+    const ax_fmt_file *f = ax_snapfile_file(&o->snap->file[o->i]);
 
     AX_CHECK(&l->task, f != NULL, AX_EPLAN, "the files of the source are not open");
     l->format = f->format;

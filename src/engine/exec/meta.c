@@ -75,7 +75,7 @@ ax_status ax_meta_create(ax_exec *x, const ax_node *n, const ax_scan *s, ax_meta
 static bool split_value(const ax_snapfile *f, uint32_t split, const ax_split *sp,
                         const ax_meta_call *c, ax_value *out)
 {
-    const ax_format *fmt = f->file->format;
+    const ax_format *fmt = ax_snapfile_file(f)->format;
     ax_bounds b;
 
     *out = (ax_value){.type = c->type};
@@ -126,7 +126,7 @@ bool ax_meta_answers(ax_scan *s, const ax_work *w)
     ax_split sp;
 
     memset(&sp, 0, sizeof sp);
-    f->file->format->split(f->file, w->split, &sp);
+    ax_snapfile_file(f)->format->split(ax_snapfile_file(f), w->split, &sp);
     if (sp.ndeletes > 0 || sp.nrows < 0)
         return false;
     for (uint32_t i = 0; i < m->n; i++)
@@ -197,16 +197,20 @@ ax_status ax_meta_order(ax_exec *x, ax_scan *s)
     for (uint32_t i = 0; i < s->nwork; i++)
     {
         const ax_snapfile *f = &s->snap->file[s->work[i].file];
-        const ax_format *fmt = f->file->format;
+        const ax_fmt_file *file = ax_snapfile_file(f);
         ax_bounds b;
+        bool told;
 
         memset(&b, 0, sizeof b);
         r[i].work = s->work[i];
         r[i].at = i;
         r[i].desc = desc;
-        r[i].known = f->bind != NULL && fmt->bounds != NULL &&
-                     fmt->bounds(f->bind, s->work[i].split, col, &b) &&
-                     (desc ? b.has_max : b.has_min);
+        if (s->work[i].split == AX_SPLIT_ALL)
+            told = ax_snapfile_fixed_bounds(f, col, &b);
+        else
+            told = f->bind != NULL && file->format->bounds != NULL &&
+                   file->format->bounds(f->bind, s->work[i].split, col, &b);
+        r[i].known = told && (desc ? b.has_max : b.has_min);
         r[i].best = desc ? b.max : b.min;
     }
     qsort(r, s->nwork, sizeof *r, by_best);

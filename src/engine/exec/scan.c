@@ -1,11 +1,16 @@
 /* The scan source: a work list over files, splits and row ranges, claimed by lanes.
  *
- *      CLAIM --item--> PRUNE --may match--> READ --end--> CLAIM
- *        ^               | no match                         |
- *        +---------------+<---------------------------------+      no item left: END
+ *      CLAIM --item--> OPEN (file not open yet)
+ *        ^              v
+ *        | --item--> PRUNE --may match--> READ --end--> CLAIM
+ *        |              | no match                         |
+ *        +--------------+<---------------------------------+      no item left: END
  *
- * PRUNE and READ drive operations of the format; reads under way park the lane.  When there are
- * fewer splits than lanes could use, splits are cut into row ranges at the format's granules. */
+ * OPEN drives the opening of a file, PRUNE and READ operations of its format; reads under way park
+ * the lane.  Files that cannot match by what is known without opening them are not on the list.  A
+ * file that nobody opened yet is one item: who claims it opens it and takes its splits one after
+ * the other.  (Large files are opened before a run, so that their splits are shared.)  When there
+ * are fewer splits than lanes could use, splits are cut into row ranges at the format's granules. */
 #include "exec/exec_int.h"
 
 #include <string.h>
@@ -15,22 +20,25 @@
 
 /* ---- the work list -------------------------------------------------------------------------- */
 
-static void split_at(const ax_snapfile *f, uint32_t i, ax_split *out)
+static void split_at(const ax_fmt_file *f, uint32_t i, ax_split *out)
 {
     memset(out, 0, sizeof *out);
-    f->file->format->split(f->file, i, out);
+    f->format->split(f, i, out);
 }
 
+/* Sums over the files of the list. */
+typedef struct totals { uint64_t splits, rows, ids; } totals;
+
 /* Rows of a range, or 0: do not cut. */
-static uint32_t range_rows(const ax_snapshot *snap, const ax_split *sp, uint32_t lanes)
+static uint32_t range_rows(const totals *all, const ax_split *sp, uint32_t lanes)
 {
     uint64_t want, granule = sp->granule_rows;
 
-    if (lanes < 2 || granule == 0 || snap->splits >= 2 * lanes)
+    if (lanes < 2 || granule == 0 || all->splits >= 2 * lanes)
         return 0;
     if (sp->nrows <= 0 || sp->nrows > UINT32_MAX / 2)
         return 0;
-    want = (uint64_t) (snap->rows > 0 ? snap->rows : 0) / (RANGES_PER_LANE * lanes);
+    want = all->rows / (RANGES_PER_LANE * lanes);
     if (want < RANGE_ROWS)
         want = RANGE_ROWS;
     if (granule < want)
@@ -40,44 +48,95 @@ static uint32_t range_rows(const ax_snapshot *snap, const ax_split *sp, uint32_t
     return want * 2 > (uint64_t) sp->nrows ? 0 : (uint32_t) want;
 }
 
-static uint32_t ranges_of(const ax_snapshot *snap, const ax_split *sp, uint32_t lanes)
+static uint32_t ranges_of(const totals *all, const ax_split *sp, uint32_t lanes)
 {
-    uint32_t rows = range_rows(snap, sp, lanes);
+    uint32_t rows = range_rows(all, sp, lanes);
 
     return rows == 0 ? 1 : (uint32_t) ((sp->nrows + rows - 1) / rows);
+}
+
+/* Leave out what cannot match; count the rest, and number its splits.  Numbers only have to ascend:
+ * a file that is not open gets room by its size. */
+static void take_files(ax_exec *x, ax_scan *s, ax_fmt_file **file, bool *left_out, totals *all)
+{
+    const ax_snapshot *snap = s->snap;
+    bool excludes = s->prune != NULL && (x->o.allow & AX_ALLOW_PARTITION) != 0;
+
+    for (uint32_t f = 0; f < snap->nfiles; f++)
+    {
+        uint64_t room = snap->file[f].size >> 10;
+
+        left_out[f] = excludes && ax_snapfile_excluded(&snap->file[f], s->prune);
+        s->split0[f] = (uint32_t) all->ids;
+        s->nexcluded += left_out[f];
+        if (left_out[f])
+            continue;
+        file[f] = ax_snapfile_file(&snap->file[f]);
+        all->splits += file[f] != NULL ? file[f]->nsplits : 1;
+        all->rows += file[f] != NULL && file[f]->nrows > 0 ? (uint64_t) file[f]->nrows : 0;
+        all->ids += file[f] != NULL ? file[f]->nsplits : room < 65536 ? room + 1 : 65536;
+    }
+    atomic_fetch_add_explicit(&x->files_pruned[AX_PRUNED_PARTITION], s->nexcluded,
+                              memory_order_relaxed);
+}
+
+static void add_splits(ax_scan *s, uint32_t f, const ax_fmt_file *file, const totals *all,
+                       uint32_t max_lanes)
+{
+    for (uint32_t i = 0; i < file->nsplits; i++)
+    {
+        ax_split sp;
+        uint32_t rows;
+
+        split_at(file, i, &sp);
+        rows = range_rows(all, &sp, max_lanes);
+        if (rows == 0)
+            s->work[s->nwork++] = (ax_work){f, i, {0, 0}};
+        for (uint32_t r = 0; rows > 0 && r < sp.nrows; r += rows)
+        {
+            uint32_t end = sp.nrows - r > rows ? r + rows : (uint32_t) sp.nrows;
+
+            s->work[s->nwork++] = (ax_work){f, i, {r, end}};
+        }
+    }
 }
 
 ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nlanes)
 {
     const ax_snapshot *snap = s->snap;
-    uint64_t n = 0;
-    ax_split sp;
+    ax_arena *a = x->task.arena;
+    size_t nfiles = (size_t) snap->nfiles + 1;
+    totals all = {0};
+    ax_fmt_file **file;
+    bool *left_out;
+    uint64_t n = 0, opened = 0;
 
+    AX_NEW(&x->task, s->split0, (uint32_t *) ax_arena_alloc(a, nfiles * sizeof *s->split0));
+    AX_NEW(&x->task, s->gone,
+           (_Atomic uint32_t *) ax_arena_alloc0(a, nfiles * sizeof *s->gone));
+    AX_NEW(&x->task, left_out, (bool *) ax_arena_alloc(a, nfiles * sizeof *left_out));
+    AX_NEW(&x->task, file, (ax_fmt_file **) ax_arena_alloc0(a, nfiles * sizeof *file));
+    take_files(x, s, file, left_out, &all);
     for (uint32_t f = 0; f < snap->nfiles; f++)
-        for (uint32_t i = 0; i < snap->file[f].file->nsplits; i++)
+    {
+        n += !left_out[f] && file[f] == NULL;
+        for (uint32_t i = 0; file[f] != NULL && i < file[f]->nsplits; i++)
         {
-            split_at(&snap->file[f], i, &sp);
-            n += ranges_of(snap, &sp, max_lanes);
+            ax_split sp;
+
+            split_at(file[f], i, &sp);
+            n += ranges_of(&all, &sp, max_lanes);
+            opened++;
         }
-    AX_CHECK(&x->task, n < UINT32_MAX, AX_ELIMIT, "too many row groups");
-    AX_NEW(&x->task, s->work,
-           (ax_work *) ax_arena_alloc(x->task.arena, (size_t) (n + 1) * sizeof *s->work));
+    }
+    AX_CHECK(&x->task, n < UINT32_MAX && all.ids < UINT32_MAX, AX_ELIMIT, "too many row groups");
+    AX_NEW(&x->task, s->work, (ax_work *) ax_arena_alloc(a, (size_t) (n + 1) * sizeof *s->work));
     for (uint32_t f = 0; f < snap->nfiles; f++)
-        for (uint32_t i = 0; i < snap->file[f].file->nsplits; i++)
-        {
-            uint32_t rows;
-
-            split_at(&snap->file[f], i, &sp);
-            rows = range_rows(snap, &sp, max_lanes);
-            if (rows == 0)
-                s->work[s->nwork++] = (ax_work){f, i, {0, 0}};
-            for (uint32_t r = 0; rows > 0 && r < sp.nrows; r += rows)
-            {
-                uint32_t end = sp.nrows - r > rows ? r + rows : (uint32_t) sp.nrows;
-
-                s->work[s->nwork++] = (ax_work){f, i, {r, end}};
-            }
-        }
+        if (file[f] != NULL)
+            add_splits(s, f, file[f], &all, max_lanes);
+        else if (!left_out[f])
+            s->work[s->nwork++] = (ax_work){f, AX_SPLIT_ALL, {0, 0}};
+    atomic_fetch_add_explicit(&x->splits, opened, memory_order_relaxed);
     *nlanes = s->nwork < max_lanes ? (s->nwork > 0 ? s->nwork : 1) : max_lanes;
     return AX_OK;
 }
@@ -103,18 +162,16 @@ void ax_scan_tighten(void *scan, const ax_value *bound)
 
 /* ---- one lane -------------------------------------------------------------------------------- */
 
-static const ax_work *item_of(const ax_lane *l)
+static ax_snapfile *file_of(const ax_lane *l)
 {
-    return &l->stage->scan->work[l->item];
-}
-
-static const ax_snapfile *file_of(const ax_lane *l)
-{
-    return &l->stage->scan->snap->file[item_of(l)->file];
+    return &l->stage->scan->snap->file[l->work.file];
 }
 
 void ax_scan_abandon(ax_lane *l)
 {
+    l->whole_file = false;
+    if (l->opener.snap != NULL)
+        ax_opener_end(&l->opener);
     if (l->op == NULL)
         return;
     if (l->fetching)
@@ -151,9 +208,12 @@ static ax_status note(ax_lane *l, ax_status st)
 
     if (st == AX_OK)
         return st;
-    split_at(file_of(l), item_of(l)->split, &sp);
     ax_note_file(&l->task, file_of(l)->path);
-    ax_note_unit(&l->task, sp.unit, item_of(l)->split);
+    if (l->scan_state != AX_SCAN_OPEN)
+    {
+        split_at(ax_snapfile_file(file_of(l)), l->work.split, &sp);
+        ax_note_unit(&l->task, sp.unit, l->work.split);
+    }
     return st;
 }
 
@@ -197,13 +257,14 @@ static ax_status drive(ax_lane *l, ax_go *go)
 static void end_op(ax_lane *l)
 {
     memset(&l->ev, 0, sizeof l->ev);
-    ax_scan_abandon(l);
+    l->format->end(l->op);
+    l->op = NULL;
 }
 
 /* Rows that may match, cut to the item's range, into l->rows; false: none. */
 static ax_status cut_rows(ax_lane *l, const ax_rowset *may, bool *any)
 {
-    ax_rowrange want = item_of(l)->range;
+    ax_rowrange want = l->work.range;
     ax_rowrange *r;
     uint32_t n = may != NULL ? may->n : 1;
 
@@ -235,7 +296,7 @@ static ax_status begin_read(ax_lane *l, ax_match match)
     const ax_snapfile *f = file_of(l);
     bool filtered = s->filter != NULL && (l->stage->x->o.allow & AX_ALLOW_PREWHERE) != 0;
 
-    if (s->meta != NULL && match == AX_MATCH_ALL && ax_meta_answers(s, item_of(l)))
+    if (s->meta != NULL && match == AX_MATCH_ALL && ax_meta_answers(s, &l->work))
     {
         l->scan_state = AX_SCAN_CLAIM;
         return AX_OK;
@@ -245,8 +306,8 @@ static ax_status begin_read(ax_lane *l, ax_match match)
     if (filtered && l->filter == NULL)
         AX_TRY(ax_filter_lane_create(&l->task, l->state_arena, s->filter, &l->filter));
     l->req.bind = f->bind;
-    l->req.split = item_of(l)->split;
-    l->req.split_id = f->split0 + item_of(l)->split;
+    l->req.split = l->work.split;
+    l->req.split_id = s->split0[l->work.file] + l->work.split;
     l->req.columns = s->columns;
     l->req.ncolumns = s->ncolumns;
     l->req.filter = filtered ? l->filter : NULL;
@@ -260,24 +321,14 @@ static ax_status begin_read(ax_lane *l, ax_match match)
     return l->format->scan_begin(&l->task, l->morsel, &l->req, &l->op);
 }
 
-static ax_status claim(ax_lane *l, ax_go *go)
+/* One split, or a range of one, of a file that is open. */
+static ax_status begin_split(ax_lane *l)
 {
     ax_stage *st = l->stage;
     ax_scan *s = st->scan;
-    uint32_t i = UINT32_MAX;
     bool any;
 
-    *go = AX_GO_END;
-    if (!ax_stage_enough(st))
-        i = atomic_fetch_add_explicit(&s->cursor, 1, memory_order_relaxed);
-    if (i >= s->nwork || ax_behind_poison(st, i))
-        return AX_OK;
-    *go = AX_GO_ON;
-    ax_scan_flush_stats(l);
-    ax_arena_reset(l->morsel);
-    ax_arena_reset(l->task.arena);
-    l->item = i;
-    l->format = file_of(l)->file->format;
+    l->format = ax_snapfile_file(file_of(l))->format;
     AX_CHECK(&l->task, file_of(l)->bind != NULL || s->ncolumns == 0, AX_EPLAN,
              "plan scans a source without declared columns");
     if (s->prune == NULL || (ax_filter_steps(s->prune) == 0 && ax_filter_version(s->prune) == 0))
@@ -286,15 +337,78 @@ static ax_status claim(ax_lane *l, ax_go *go)
         return begin_read(l, AX_MATCH_ALL);
     }
     l->scan_state = AX_SCAN_PRUNE;
-    return l->format->prune_begin(&l->task, l->morsel, file_of(l)->bind, item_of(l)->split,
-                                  s->prune, st->x->o.allow, &l->op);
+    return l->format->prune_begin(&l->task, l->morsel, file_of(l)->bind, l->work.split, s->prune,
+                                  st->x->o.allow, &l->op);
+}
+
+static void reset(ax_lane *l)
+{
+    ax_scan_flush_stats(l);
+    ax_arena_reset(l->morsel);
+    ax_arena_reset(l->task.arena);
+}
+
+/* The file of the item was opened: its first split comes next. */
+static void opened(ax_lane *l)
+{
+    l->whole_file = true;
+    l->work.split = UINT32_MAX; /* one before 0 */
+    l->scan_state = AX_SCAN_CLAIM;
+    atomic_fetch_add_explicit(&l->stage->x->splits, ax_snapfile_file(file_of(l))->nsplits,
+                              memory_order_relaxed);
+}
+
+static ax_status claim(ax_lane *l, ax_go *go)
+{
+    ax_stage *st = l->stage;
+    ax_scan *s = st->scan;
+    bool enough = ax_stage_enough(st);
+    uint32_t i = UINT32_MAX;
+
+    *go = AX_GO_ON;
+    if (l->whole_file && !enough && !ax_behind_poison(st, l->item) &&
+        ++l->work.split < ax_snapfile_file(file_of(l))->nsplits)
+    {
+        reset(l);
+        return begin_split(l);
+    }
+    l->whole_file = false;
+    *go = AX_GO_END;
+    if (!enough)
+        i = atomic_fetch_add_explicit(&s->cursor, 1, memory_order_relaxed);
+    if (i >= s->nwork || ax_behind_poison(st, i))
+        return AX_OK;
+    *go = AX_GO_ON;
+    reset(l);
+    l->item = i;
+    l->work = s->work[i];
+    if (l->work.split != AX_SPLIT_ALL)
+        return begin_split(l);
+    l->opener.env = st->x->env;
+    l->opener.src = s->node->u.scan.source;
+    l->opener.snap = s->snap;
+    l->opener.scratch = l->morsel;
+    ax_opener_begin(&l->opener, l->work.file);
+    l->scan_state = AX_SCAN_OPEN;
+    return AX_OK;
+}
+
+/* Statistics removed a split; when it was the last of its file, they removed the file. */
+static void count_pruned(ax_lane *l, uint8_t by)
+{
+    ax_exec *x = l->stage->x;
+    _Atomic uint32_t *gone = &l->stage->scan->gone[l->work.file];
+
+    atomic_fetch_add_explicit(&x->splits_pruned[by], 1, memory_order_relaxed);
+    if (by == AX_PRUNED_MINMAX && atomic_fetch_add_explicit(gone, 1, memory_order_relaxed) + 1 ==
+                                      ax_snapfile_file(file_of(l))->nsplits)
+        atomic_fetch_add_explicit(&x->files_pruned[by], 1, memory_order_relaxed);
 }
 
 static ax_status pruned(ax_lane *l)
 {
     ax_match match = l->ev.match;
     uint8_t by = l->ev.by < AX_PRUNED_CNT ? l->ev.by : AX_PRUNED_NOT;
-    ax_exec *x = l->stage->x;
     bool any = match != AX_MATCH_NONE;
 
     /* The rows die with the operation. */
@@ -304,8 +418,8 @@ static ax_status pruned(ax_lane *l)
     if (any)
         return begin_read(l, match);
     /* Of a split in several ranges the first counts. */
-    if (match == AX_MATCH_NONE && item_of(l)->range.begin == 0)
-        atomic_fetch_add_explicit(&x->splits_pruned[by], 1, memory_order_relaxed);
+    if (match == AX_MATCH_NONE && l->work.range.begin == 0)
+        count_pruned(l, by);
     l->scan_state = AX_SCAN_CLAIM;
     return AX_OK;
 }
@@ -319,6 +433,15 @@ static ax_status scan_next(ax_lane *l, ax_batch **out, ax_go *go)
     {
         ax_scan_abandon(l);
         l->scan_state = AX_SCAN_CLAIM;
+        *go = AX_GO_ON;
+        return AX_OK;
+    }
+    if (l->scan_state == AX_SCAN_OPEN)
+    {
+        AX_TRY(ax_opener_run(&l->task, &l->opener, &l->job, go));
+        if (*go == AX_GO_PARK)
+            return AX_OK;
+        opened(l);
         *go = AX_GO_ON;
         return AX_OK;
     }

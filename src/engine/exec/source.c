@@ -1,39 +1,28 @@
-/* Opening a source: one job finds the files, then lanes open them in parallel.
+/* Opening a source: one job finds the files, then lanes open those that are wanted.
  *
- *      lake (one job) --> lanes: CLAIM --> STAT --hit in the cache--> BIND --> CLAIM ...
- *                                           | miss                     ^
- *                                          OPEN --> SNIFF --> STEP ----+
+ *      lake (one job) --> which files? --> lanes: CLAIM --> open one file (open.c) --> CLAIM ...
  *
- * A hit costs one stat, which a listing may have answered before.  All are step machines on the
- * pool: requests under way park the job.  The result is a snapshot that the host's thread puts into
- * the source at the end. */
+ * A source that was listed before is only opened further.  Files that cannot match by what is known
+ * of them (their partition, name, size) are left closed; when more may match than the host wants
+ * opened, a sample is: the largest ones, which are worth their splits on the work list, and some
+ * that are spread over the list, for estimates.  Scans open the rest when they get there.
+ *
+ * All are step machines: requests under way park the job.  The result is a snapshot that the host's
+ * thread puts into the source at the end. */
 #include "exec/exec_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define SNIFF_BYTES 16u
-
-typedef enum open_state { OPEN_CLAIM, OPEN_STAT, OPEN_OPEN, OPEN_SNIFF, OPEN_STEP } open_state;
+#define EPOCH_2000_US INT64_C(946684800000000) /* since 1970 */
 
 typedef struct open_lane
 {
     ax_job job;
     struct ax_opening *o;
     ax_task task;
-    ax_arena *morsel;
-    ax_arena *binds;          /* goes to the snapshot */
-    uint8_t state;            /* open_state */
-    uint32_t i;               /* file under way */
-    const ax_format *format;
-    ax_io_req req[2];
-    ax_io_need need;          /* what is fetched now */
-    bool fetching;
-    bool of_op;               /* the need belongs to the operation */
-    ax_io_file *io;           /* a reference while opening */
-    ax_fmt_op *op;
-    ax_fmt_event ev;
-    ax_io_id id;
-    ax_io_known known;        /* for req[0] */
+    ax_opener opener;
+    bool opening;             /* the opener has a file */
 } open_lane;
 
 struct ax_opening
@@ -47,7 +36,9 @@ struct ax_opening
     ax_lake_op *lake;         /* until it is done */
     ax_lake_event lake_ev;
     bool fetching;            /* what lake_ev needs */
-    ax_arena *arena;          /* lanes */
+    ax_arena *arena;          /* lanes, todo */
+    uint32_t *todo;           /* [ntodo] files to open */
+    uint32_t ntodo;
     open_lane *lane;
     uint32_t nlanes;
     _Atomic uint32_t cursor;
@@ -59,228 +50,87 @@ void ax_snapshot_unref(ax_snapshot *s)
     if (s == NULL || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (uint32_t i = 0; i < s->nfiles; i++)
-        ax_fmt_file_unref(s->file[i].file);
-    for (uint32_t i = 0; i < s->nbind_arenas; i++)
-        ax_arena_destroy(s->bind_arena[i]);
+        ax_fmt_file_unref(ax_snapfile_file(&s->file[i]));
+    for (ax_bind_arena *b = s->binds, *next; b != NULL; b = next)
+    {
+        next = b->next;
+        ax_arena_destroy(b->arena);
+    }
     ax_arena_destroy(s->arena);
+    pthread_mutex_destroy(&s->lock);
     ax_obj_free(s);
 }
 
-/* ---- one file -------------------------------------------------------------------------------- */
+/* ---- what is known without opening ----------------------------------------------------------- */
 
-static const char *path_of(const open_lane *l) { return l->o->snap->file[l->i].path; }
-
-static ax_status bind_file(open_lane *l, ax_fmt_file *file)
+bool ax_snapfile_fixed_bounds(const ax_snapfile *f, uint32_t col, ax_bounds *out)
 {
-    ax_source *src = l->o->src;
-    ax_snapfile *f = &l->o->snap->file[l->i];
+    for (uint32_t i = 0; i < f->nfixed; i++)
+        if (f->fixed[i].col == col)
+        {
+            const ax_value *v = &f->fixed[i].value;
 
-    f->file = file; /* the snapshot owns the reference from now on */
-    if (src->ncols > 0)
-        AX_TRY(l->format->bind(&l->task, l->binds, file, src->col, src->ncols, &src->bind,
-                               &f->bind));
-    l->state = OPEN_CLAIM;
-    return AX_OK;
+            *out = (ax_bounds){.rows = 1, .nulls = v->null ? 1 : 0};
+            out->has_min = out->has_max = out->min_exact = out->max_exact = !v->null;
+            out->min = out->max = *v;
+            return true;
+        }
+    return false;
 }
 
-static void fetch_own(open_lane *l, uint32_t n)
+static bool fixed_bounds(void *self, uint32_t col, ax_bounds *out)
 {
-    l->need = (ax_io_need){l->req, n};
-    l->fetching = true;
-    l->of_op = false;
+    return ax_snapfile_fixed_bounds((const ax_snapfile *) self, col, out);
 }
 
-static ax_status claim(open_lane *l, bool *end)
+bool ax_snapfile_excluded(const ax_snapfile *f, const ax_filter *filter)
 {
-    ax_source *src = l->o->src;
-    const ax_lake_file *f;
+    union { const ax_snapfile *in; void *out; } self = {f};
+    ax_stats_src src = {.self = self.out, .bounds = fixed_bounds};
 
-    l->i = atomic_fetch_add_explicit(&l->o->cursor, 1, memory_order_relaxed);
-    *end = l->i >= l->o->snap->nfiles;
-    if (*end)
-        return AX_OK;
-    ax_arena_reset(l->morsel);
-    ax_arena_reset(l->task.arena);
-    l->format = src->format != NULL ? src->format
-                                    : ax_format_guess(path_of(l), NULL, 0, NULL, 0);
-    f = l->o->snap->file[l->i].lake;
-    l->known = (ax_io_known){f->size, f->mtime_ns, f->etag};
-    l->req[0] = (ax_io_req){.kind = AX_IO_STAT,
-                            .uri = path_of(l),
-                            .id = &l->id,
-                            .known = f->listed ? &l->known : NULL};
-    fetch_own(l, 1);
-    l->state = OPEN_STAT;
-    return AX_OK;
-}
-
-/* It is known which version stands there: take it from the cache, or open it. */
-static ax_status asked(open_lane *l)
-{
-    ax_source *src = l->o->src;
-    ax_env *env = l->o->x->env;
-    ax_fmt_file *cached;
-
-    AX_CHECK(&l->task, l->req[0].found, AX_ENOFILE,
-             "could not open file: no such file or directory");
-    if (l->format != NULL)
-    {
-        cached = ax_cache_get(env->cache, path_of(l), l->format, src->options, &l->id);
-        if (cached != NULL)
-            return bind_file(l, cached);
-    }
-    if (l->format != NULL && l->format->directory)
-    {
-        l->state = OPEN_STEP;
-        return AX_OK;
-    }
-    l->known = (ax_io_known){l->id.size, l->id.mtime_ns, l->id.etag};
-    l->req[0] = (ax_io_req){.kind = AX_IO_OPEN,
-                            .uri = path_of(l),
-                            .known = l->id.etag[0] != '\0' ? &l->known : NULL,
-                            .len = l->format != NULL ? l->format->tail_bytes : SNIFF_BYTES};
-    fetch_own(l, 1);
-    l->state = OPEN_OPEN;
-    return AX_OK;
-}
-
-/* The file is open: read its ends when the name did not tell the format. */
-static ax_status opened(open_lane *l)
-{
-    uint64_t size, n;
-
-    l->io = l->req[0].file;
-    l->req[0].file = NULL;
-    l->id = *ax_io_file_id(l->io);
-    l->state = OPEN_STEP;
-    if (l->format != NULL)
-        return AX_OK;
-    size = ax_io_file_size(l->io);
-    n = size < SNIFF_BYTES ? size : SNIFF_BYTES;
-    AX_CHECK(&l->task, n > 0, AX_EUNSUPPORTED, "the format of an empty file cannot be guessed");
-    l->req[0] = (ax_io_req){.kind = AX_IO_READ, .file = l->io, .len = n};
-    l->req[1] = (ax_io_req){.kind = AX_IO_READ, .file = l->io, .off = size - n, .len = n};
-    fetch_own(l, 2);
-    l->state = OPEN_SNIFF;
-    return AX_OK;
-}
-
-static ax_status sniffed(open_lane *l)
-{
-    ax_buf *head = l->req[0].buf, *tail = l->req[1].buf;
-
-    l->format = ax_format_guess(path_of(l), head->data, head->len, tail->data, tail->len);
-    ax_buf_unref(head);
-    ax_buf_unref(tail);
-    l->req[0].buf = l->req[1].buf = NULL;
-    AX_CHECK(&l->task, l->format != NULL, AX_EUNSUPPORTED, "the file's format is not known");
-    l->state = OPEN_STEP;
-    return AX_OK;
-}
-
-static ax_status step(open_lane *l)
-{
-    ax_env *env = l->o->x->env;
-
-    if (l->op == NULL)
-    {
-        ax_fmt_input in = {l->io, path_of(l), ax_cache_budget(env->cache), l->o->src->options};
-
-        AX_TRY(l->format->open_begin(&l->task, l->morsel, &in, &l->op));
-    }
-    memset(&l->ev, 0, sizeof l->ev);
-    AX_TRY(l->format->step(&l->task, l->op, &l->ev));
-    if (l->ev.step == AX_STEP_NEED)
-    {
-        AX_CHECK(&l->task, l->ev.need.n > 0, AX_EPLAN, "an opening waits for nothing");
-        l->need = l->ev.need;
-        l->fetching = true;
-        l->of_op = true;
-        return AX_OK;
-    }
-    AX_CHECK(&l->task, l->ev.file != NULL, AX_EPLAN, "an opening gave no file");
-    l->format->end(l->op);
-    l->op = NULL;
-    ax_io_file_drop_tail(l->io);
-    ax_io_file_unref(l->io);
-    l->io = NULL;
-    ax_cache_put(env->cache, path_of(l), l->format, l->o->src->options, &l->id, l->ev.file);
-    return bind_file(l, l->ev.file);
-}
-
-static ax_status advance(open_lane *l, bool *end)
-{
-    switch ((open_state) l->state)
-    {
-    case OPEN_CLAIM:
-        return claim(l, end);
-    case OPEN_STAT:
-        return asked(l);
-    case OPEN_OPEN:
-        return opened(l);
-    case OPEN_SNIFF:
-        return sniffed(l);
-    case OPEN_STEP:
-        return step(l);
-    }
-    return AX_OK;
+    return f->nfixed > 0 && ax_filter_match(filter, &src) == AX_MATCH_NONE;
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static void add_up(ax_snapshot *s)
-{
-    for (uint32_t i = 0; i < s->nfiles; i++)
-    {
-        ax_snapfile *f = &s->file[i];
-
-        f->split0 = s->splits;
-        s->splits += f->file->nsplits;
-        s->rows = s->rows < 0 || f->file->nrows < 0 ? -1 : s->rows + f->file->nrows;
-        s->bytes += (int64_t) f->size;
-    }
-}
-
 static ax_run end_lane(open_lane *l)
 {
     if (atomic_fetch_sub_explicit(&l->o->left, 1, memory_order_acq_rel) == 1)
-    {
-        add_up(l->o->snap);
         ax_exec_finish(l->o->x);
-    }
     return AX_RUN_DONE;
 }
 
-static ax_run fail_lane(open_lane *l)
+static bool claim(open_lane *l)
 {
-    ax_note_file(&l->task, l->i < l->o->snap->nfiles ? path_of(l) : NULL);
-    ax_exec_fail(l->o->x, &l->task.err);
-    return AX_RUN_DONE;
+    uint32_t i = atomic_fetch_add_explicit(&l->o->cursor, 1, memory_order_relaxed);
+
+    if (i >= l->o->ntodo)
+        return false;
+    ax_arena_reset(l->task.arena);
+    ax_opener_begin(&l->opener, l->o->todo[i]);
+    l->opening = true;
+    return true;
 }
 
 static ax_run open_run(ax_job *job)
 {
     open_lane *l = (open_lane *) job;
     uint64_t end_ns = ax_exec_now_ns() + AX_SLICE_NS;
-    bool end = false;
 
     while (!ax_task_stopped(&l->task))
     {
-        if (l->fetching)
-        {
-            ax_io_ready ready;
-            ax_io_need *need = l->of_op ? &l->ev.need : &l->need;
+        ax_go go;
 
-            if (ax_io_fetch(&l->task, l->o->x->env->io, need, &l->job, &ready) != AX_OK)
-                return fail_lane(l);
-            if (ready == AX_IO_PENDING)
-                return AX_RUN_BLOCKED;
-            l->fetching = false;
-        }
-        if (advance(l, &end) != AX_OK)
-            return fail_lane(l);
-        if (end)
+        if (!l->opening && !claim(l))
             return end_lane(l);
+        if (ax_opener_run(&l->task, &l->opener, &l->job, &go) != AX_OK)
+        {
+            ax_exec_fail(l->o->x, &l->task.err);
+            return AX_RUN_DONE;
+        }
+        if (go == AX_GO_PARK)
+            return AX_RUN_BLOCKED;
+        l->opening = false;
         if (ax_exec_now_ns() > end_ns)
             return AX_RUN_AGAIN;
     }
@@ -289,38 +139,123 @@ static ax_run open_run(ax_job *job)
 
 static void free_lane(open_lane *l)
 {
-    if (l->fetching)
-        ax_io_forget(l->o->x->env->io, l->of_op ? &l->ev.need : &l->need);
-    if (l->op != NULL)
-        l->format->end(l->op);
-    for (int i = 0; i < 2; i++)
-    {
-        ax_buf_unref(l->req[i].buf);
-        if (l->req[i].kind == AX_IO_OPEN)
-            ax_io_file_unref(l->req[i].file);
-    }
-    ax_io_file_unref(l->io);
-    ax_arena_destroy(l->morsel);
+    ax_opener_end(&l->opener);
+    ax_arena_destroy(l->opener.scratch);
     ax_arena_destroy(l->task.arena);
 }
 
 static ax_status make_lane(struct ax_opening *o, open_lane *l)
 {
     l->o = o;
-    l->i = UINT32_MAX;
     o->nlanes++;
+    l->opener = (ax_opener){.env = o->x->env, .src = o->src, .snap = o->snap};
     AX_TRY(ax_exec_task(o->x, &l->task));
-    AX_NEW(&l->task, l->morsel, ax_arena_create(&o->x->budget, 0));
-    if (o->src->ncols > 0)
-    {
-        AX_NEW(&l->task, l->binds, ax_arena_create(o->x->env->budget, 0));
-        o->snap->bind_arena[o->snap->nbind_arenas++] = l->binds;
-    }
+    AX_NEW(&l->task, l->opener.scratch, ax_arena_create(&o->x->budget, 0));
     ax_job_init(&l->job, open_run, o->x->group);
     return AX_OK;
 }
 
+/* ---- which files ----------------------------------------------------------------------------- */
+
+typedef struct sized { uint32_t file; uint64_t size; } sized;
+
+static int by_size(const void *pa, const void *pb)
+{
+    const sized *a = (const sized *) pa, *b = (const sized *) pb;
+
+    if (a->size != b->size)
+        return a->size > b->size ? -1 : 1;
+    return a->file < b->file ? -1 : 1;
+}
+
+/* Of n files the half of `max` that are largest, the other half spread over the rest. */
+static void take_sample(struct ax_opening *o, sized *may, uint32_t n, uint32_t max)
+{
+    uint32_t large = max / 2, spread = max - large;
+
+    qsort(may, n, sizeof *may, by_size);
+    for (uint32_t i = 0; i < large; i++)
+        o->todo[o->ntodo++] = may[i].file;
+    for (uint32_t i = 0; i < spread; i++)
+    {
+        uint64_t at = (uint64_t) i * (n - large) / spread;
+
+        o->todo[o->ntodo++] = may[large + at].file;
+    }
+}
+
+static ax_status choose_files(struct ax_opening *o, ax_task *t)
+{
+    const ax_snapshot *s = o->snap;
+    uint32_t max = o->x->o.open_files, n = 0;
+    ax_filter *f = NULL;
+    sized *may;
+
+    if (o->x->o.list_only)
+        return AX_OK;
+    if (o->x->o.nconj > 0 && (o->x->o.allow & AX_ALLOW_PARTITION) != 0)
+        AX_TRY(ax_filter_create(t, o->arena, o->x->o.conj, o->x->o.nconj, &o->x->o.params, &f));
+    AX_NEW(t, may, (sized *) ax_arena_alloc(o->arena, ((size_t) s->nfiles + 1) * sizeof *may));
+    AX_NEW(t, o->todo,
+           (uint32_t *) ax_arena_alloc(o->arena, ((size_t) s->nfiles + 1) * sizeof *o->todo));
+    for (uint32_t i = 0; i < s->nfiles; i++)
+        if (f == NULL || !ax_snapfile_excluded(&s->file[i], f))
+            may[n++] = (sized){i, s->file[i].size};
+    if (max > 0 && n > max)
+        take_sample(o, may, n, max);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            o->todo[o->ntodo++] = may[i].file;
+    return AX_OK;
+}
+
 /* ---- the list -------------------------------------------------------------------------------- */
+
+/* Columns that the listing answers: set for every file. */
+static ax_status fix_virtual(struct ax_opening *o, ax_task *t, ax_snapfile *f)
+{
+    const ax_source *src = o->src;
+    ax_fixed_col *fixed;
+    uint32_t n = 0;
+
+    for (uint32_t c = 0; c < src->ncols; c++)
+        n += src->col[c].virt != AX_VIRT_NONE;
+    if (n == 0)
+        return AX_OK;
+    AX_NEW(t, fixed, (ax_fixed_col *) ax_arena_alloc0(o->snap->arena, n * sizeof *fixed));
+    f->fixed = fixed;
+    for (uint32_t c = 0; c < src->ncols; c++)
+    {
+        ax_value *v = &fixed[f->nfixed].value;
+        const char *text = f->path, *slash = strrchr(f->path, '/');
+
+        v->type = src->col[c].type;
+        switch (src->col[c].virt)
+        {
+        case AX_VIRT_FILE:
+            text = slash != NULL ? slash + 1 : text;
+            /* fallthrough */
+        case AX_VIRT_PATH:
+            v->u.s.p = (const uint8_t *) text;
+            v->u.s.len = (uint32_t) strlen(text);
+            break;
+        case AX_VIRT_SIZE:
+            if (!f->lake->listed)
+                continue;
+            v->u.i = (int64_t) f->size;
+            break;
+        case AX_VIRT_MTIME:
+            if (!f->lake->listed || f->lake->mtime_ns == 0)
+                continue;
+            v->u.i = f->lake->mtime_ns / 1000 - EPOCH_2000_US;
+            break;
+        default:
+            continue;
+        }
+        fixed[f->nfixed++].col = c;
+    }
+    return AX_OK;
+}
 
 /* The lake has found the files: they are the snapshot's. */
 static ax_status take_files(struct ax_opening *o, ax_task *t)
@@ -338,6 +273,8 @@ static ax_status take_files(struct ax_opening *o, ax_task *t)
         s->file[i].path = file[i].path;
         s->file[i].size = file[i].size;
         s->file[i].lake = &file[i];
+        s->bytes += (int64_t) file[i].size;
+        AX_TRY(fix_virtual(o, t, &s->file[i]));
     }
     s->nfiles = n;
     return AX_OK;
@@ -347,16 +284,14 @@ static ax_status start_lanes(struct ax_opening *o, ax_task *t)
 {
     uint32_t n;
 
-    AX_TRY(take_files(o, t));
-    n = o->snap->nfiles < o->x->max_lanes ? o->snap->nfiles : o->x->max_lanes;
-    if (n == 0 || o->x->o.list_only)
+    AX_TRY(choose_files(o, t));
+    n = o->ntodo < o->x->max_lanes ? o->ntodo : o->x->max_lanes;
+    if (n == 0)
     {
         ax_exec_finish(o->x);
         return AX_OK;
     }
     AX_NEW(t, o->lane, (open_lane *) ax_arena_alloc0(o->arena, n * sizeof *o->lane));
-    AX_NEW(t, o->snap->bind_arena,
-           (ax_arena **) ax_arena_alloc0(o->snap->arena, n * sizeof(ax_arena *)));
     for (uint32_t i = 0; i < n; i++)
         if (make_lane(o, &o->lane[i]) != AX_OK)
         {
@@ -375,6 +310,9 @@ static ax_status list_files(struct ax_opening *o, ax_task *t, ax_go *go)
 {
     ax_io_ready ready;
 
+    *go = AX_GO_END;
+    if (o->src->snap == o->snap)
+        return start_lanes(o, t); /* listed before */
     if (o->lake == NULL)
         AX_TRY(ax_lake_begin(t, o->snap->arena, &o->lake_spec, &o->lake));
     for (;;)
@@ -391,7 +329,10 @@ static ax_status list_files(struct ax_opening *o, ax_task *t, ax_go *go)
         AX_TRY(ax_lake_step(t, o->lake, &o->lake_ev));
         *go = AX_GO_END;
         if (o->lake_ev.step == AX_STEP_DONE)
+        {
+            AX_TRY(take_files(o, t));
             return start_lanes(o, t);
+        }
         AX_CHECK(t, o->lake_ev.need.n > 0, AX_EPLAN, "a listing waits for nothing");
         o->fetching = true;
     }
@@ -429,9 +370,18 @@ ax_status ax_opening_launch(ax_exec *x)
     x->opening = o;
     AX_TRY(ax_exec_task(x, &o->list_task));
     AX_NEW(t, o->arena, ax_arena_create(&x->budget, 0));
-    AX_NEW(t, o->snap, (ax_snapshot *) ax_obj_alloc(sizeof *o->snap));
-    atomic_init(&o->snap->refs, 1);
-    AX_NEW(t, o->snap->arena, ax_arena_create(x->env->budget, 0));
+    if (o->src->snap != NULL)
+    {
+        o->snap = o->src->snap;
+        atomic_fetch_add_explicit(&o->snap->refs, 1, memory_order_relaxed);
+    }
+    else
+    {
+        AX_NEW(t, o->snap, (ax_snapshot *) ax_obj_alloc(sizeof *o->snap));
+        atomic_init(&o->snap->refs, 1);
+        pthread_mutex_init(&o->snap->lock, NULL);
+        AX_NEW(t, o->snap->arena, ax_arena_create(x->env->budget, 0));
+    }
     ax_job_init(&o->list_job, list_run, x->group);
     if (ax_job_submit(&o->list_job) != AX_OK)
         return ax_fail(t, AX_ELIMIT, "no thread could be started");
