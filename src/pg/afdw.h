@@ -6,7 +6,8 @@
  * The glue translates what PostgreSQL planned into a plan of the engine and
  * rows and errors back.  It reaches the engine through ax.h only.
  *
- *	 option.c	 options and the validator		 source.c	 tables and their files
+ *	 option.c	 options and the validator		 source.c	 tables, their definitions
+ *	 files.c	 the files of a table, partitions
  *	 shippable.c functions the engine has		 translate.c Expr to ax_expr
  *	 desc.c		 what one scan computes, as nodes and as an ax_plan
  *	 path.c		 planning callbacks				 scan.c		 execution callbacks
@@ -67,9 +68,19 @@ extern char *afdw_error_text(const ax_error *err);
 
 /* ---- option.c --------------------------------------------------------- */
 
+typedef enum AfdwHive
+{
+	AFDW_HIVE_AUTO, AFDW_HIVE_ON, AFDW_HIVE_OFF
+} AfdwHive;
+
 typedef struct AfdwOptions
 {
-	List	   *paths;			/* of char * */
+	List	   *paths;			/* of char *; NIL: files_func says */
+	const char *files_func;		/* qualified name of a function, or NULL */
+	const char *files_func_arg; /* jsonb as text, or NULL */
+	AfdwHive	hive;
+	ax_encoding_check encoding_check;
+	int			max_open_files; /* 0: no limit but the process's */
 	const char *format;			/* "auto" or a name the engine knows */
 	ax_match_by match_by;
 	bool		case_insensitive;
@@ -84,6 +95,9 @@ typedef struct AfdwColumnOptions
 	int32		field_id;		/* -1: none */
 	ax_epoch	epoch_unit;
 	ax_binary_as binary_as;
+	ax_virtual	virt;
+	const char *key;			/* AX_VIRT_PARTITION: directory key */
+	const char *deflt;			/* value where a file lacks the column, or NULL */
 } AfdwColumnOptions;
 
 extern void afdw_options_table(Oid relid, AfdwOptions *opts);
@@ -91,6 +105,7 @@ extern void afdw_options_list(List *options, AfdwOptions *opts);
 extern void afdw_options_column(Oid relid, AttrNumber attnum, AfdwColumnOptions *opts);
 extern List *afdw_option_paths(const char *value);
 extern void afdw_check_read_server_files(void);
+extern bool afdw_option_names_files(const char *name);
 extern bool afdw_option_exists(const char *name, Oid catalog);
 
 /* ---- source.c --------------------------------------------------------- */
@@ -105,6 +120,9 @@ typedef struct AfdwColumn
 	ax_type		type;			/* what the engine delivers */
 	bool		pushable;		/* has the meaning of the declared type in expressions */
 	const char *obstacle;		/* why not, when !pushable */
+	const char *name;
+	const char *key;			/* directory key that may give its value, or NULL */
+	bool		not_null;
 } AfdwColumn;
 
 /*
@@ -135,9 +153,19 @@ typedef struct AfdwTable
  * (PlannerGlobal) or the executor's state.
  */
 extern AfdwTable *afdw_table_open(Oid relid, const void *owner, bool executing);
+
+/* Opens the files that may have rows for a condition, or a sample of many; see files.c. */
+extern void afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj,
+								  const ax_params *params);
 extern void afdw_table_done(AfdwTable *table);	/* a scan ended */
 extern AfdwTable *afdw_table_peek(Oid relid);	/* the one opened last, or NULL */
 extern void afdw_source_init(void);
+
+/* ---- files.c ---------------------------------------------------------- */
+
+extern List *afdw_files_function(Oid relid, const AfdwOptions *opts);
+extern void afdw_files_list(AfdwTable *table);
+extern void afdw_text_value(const AfdwColumn *col, const char *text, ax_value *out);
 
 /* ---- slot.c ----------------------------------------------------------- */
 
@@ -206,6 +234,8 @@ typedef struct AfdwBuilt
 	int			limit_param,	/* index in params, -1: none */
 				offset_param;
 	List	   *hosts;			/* of AfdwHostFn: functions of the host, as the plan numbers them */
+	ax_expr   **conj;			/* [nconj] the quals over columns as declared; when executing */
+	int			nconj;
 } AfdwBuilt;
 
 extern AfdwDesc *afdw_desc_copy(const AfdwDesc *desc);
@@ -230,7 +260,7 @@ typedef struct AfdwTranslate
 	AfdwDesc   *desc;			/* for params */
 	bool		frozen;			/* no new params */
 	const NullableDatum *arrays;	/* [params] values of those that are arrays; NULL: planning */
-	bool		placeholder;	/* planning: a value stands for one that is not known yet */
+	bool		placeholder;	/* planning: some value is not known yet */
 	ax_expr    *case_arg;		/* meaning of CaseTestExpr */
 	List	   *hosts;			/* of AfdwHostFn, in the order of their numbers */
 	bool		in_host;		/* translating an argument of a host function */
@@ -290,6 +320,18 @@ extern void afdw_query_init(void);
 extern AfdwQuery *afdw_query_open(ax_source *source, const AfdwOptions *opts);
 extern AfdwQuery *afdw_query_list(ax_source *source, const AfdwOptions *opts);
 extern AfdwQuery *afdw_query_facts(ax_source *source, const char *table, const AfdwOptions *opts);
+
+/* What an opening opens: see ax_query_opts. */
+typedef struct AfdwOpening
+{
+	uint32		open_files;
+	ax_expr   **conj;
+	int			nconj;
+	const ax_params *params;
+} AfdwOpening;
+
+extern bool afdw_query_open_some(ax_source *source, const AfdwOptions *opts,
+								 const AfdwOpening *opening, ax_error *err);
 extern AfdwQuery *afdw_query_start(const ax_plan *plan, const AfdwOptions *opts,
 								   const ax_params *params, AfdwHosts *hosts, MemoryContext cxt);
 extern void afdw_query_rebind(AfdwQuery *query, const ax_params *params);

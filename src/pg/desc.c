@@ -229,8 +229,24 @@ afdw_desc_attrs(const AfdwDesc *d)
 	return attrs;
 }
 
+/* The conditions over columns as declared, to choose files by them. */
 static bool
-build_scan(Build *b, int *ncolumns)
+declared_quals(Build *b, AfdwBuilt *built)
+{
+	int		   *attcol = palloc(sizeof(int) * (b->t.table->natts + 1));
+	bool		ok;
+
+	for (int i = 0; i <= b->t.table->natts; i++)
+		attcol[i] = b->t.table->ord[i];
+	b->t.attcol = attcol;
+	ok = translate_list(b, b->d->quals, &built->conj);
+	built->nconj = list_length(b->d->quals);
+	b->t.attcol = b->attcol;
+	return ok;
+}
+
+static bool
+build_scan(Build *b, AfdwBuilt *built)
 {
 	AfdwTable  *table = b->t.table;
 	AfdwDesc   *d = b->d;
@@ -260,9 +276,11 @@ build_scan(Build *b, int *ncolumns)
 			names[n] = ax_arena_strndup(b->t.plan->arena, names[n], strlen(names[n]));
 		n++;
 	}
-	*ncolumns = n;
+	built->ncolumns = n;
 	b->t.attcol = b->attcol;
 	if (!translate_list(b, d->quals, &conj))
+		return false;
+	if (b->t.frozen && !declared_quals(b, built))
 		return false;
 	return taken(b, ax_plan_scan(b->t.plan, table->source, columns, types, names, (uint32) n, conj,
 								  (uint32) list_length(d->quals)));
@@ -436,7 +454,7 @@ afdw_desc_build(AfdwDesc *desc, AfdwTable *table, const NullableDatum *arrays, A
 	b.t.desc = desc;
 	b.t.arrays = arrays;
 	b.t.frozen = arrays != NULL;
-	if (!build_scan(&b, &built->ncolumns) ||
+	if (!build_scan(&b, built) ||
 		(desc->grouped && !build_aggregate(&b)) ||
 		(desc->distinct != NIL && !build_distinct(&b)) ||
 		!build_order_and_limit(&b, built))

@@ -104,6 +104,8 @@ afdw_allowed(void)
 		allow &= ~(uint32) (AX_ALLOW_MINMAX | AX_ALLOW_BLOOM | AX_ALLOW_DICTIONARY |
 							AX_ALLOW_PAGE_INDEX | AX_ALLOW_PRIMARY_KEY | AX_ALLOW_SKIP_INDEX |
 							AX_ALLOW_METADATA_AGG | AX_ALLOW_LIVE);
+	if (!afdw_enable_partition_pruning)
+		allow &= ~(uint32) AX_ALLOW_PARTITION;
 	if (!afdw_enable_prewhere)
 		allow &= ~(uint32) AX_ALLOW_PREWHERE;
 	if (!afdw_enable_lazy_materialization)

@@ -26,7 +26,9 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/guc.h"
+#include "utils/regproc.h"
 #include "utils/varlena.h"
 
 #include "afdw.h"
@@ -38,7 +40,9 @@
 typedef enum AfdwOptKind
 {
 	OPT_PATH, OPT_FORMAT, OPT_MATCH_BY, OPT_BOOL, OPT_THREADS, OPT_MEMORY,
-	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY
+	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY, OPT_VIRTUAL, OPT_DEFAULT,
+	OPT_FILES_FUNC, OPT_FILES_FUNC_ARG, OPT_HIVE, OPT_ENCODING, OPT_OPEN_FILES,
+	OPT_FILENAME, OPT_FILES, OPT_DIRNAME, OPT_IGNORED
 } AfdwOptKind;
 
 typedef struct AfdwOpt
@@ -46,12 +50,15 @@ typedef struct AfdwOpt
 	const char *name;
 	int			where;
 	AfdwOptKind kind;
+	bool		alias;			/* a word of another wrapper */
 } AfdwOpt;
 
 static const AfdwOpt options[] = {
-#define AFDW_OPT(name, where, kind) {name, where, OPT_##kind},
+#define AFDW_OPT(name, where, kind) {name, where, OPT_##kind, false},
+#define AFDW_ALIAS(name, where, kind) {name, where, OPT_##kind, true},
 #include "options.def"
 #undef AFDW_OPT
+#undef AFDW_ALIAS
 };
 
 /* Words with a number, ended by NULL. */
@@ -70,6 +77,16 @@ static const AfdwWord epoch_words[] = {
 };
 static const AfdwWord binary_words[] = {
 	{"text", AX_BIN_TEXT}, {"uuid", AX_BIN_UUID}, {NULL, 0}
+};
+
+static const AfdwWord encoding_words[] = {
+	{"fail", AX_ENC_FAIL}, {"remove", AX_ENC_REMOVE}, {"replace", AX_ENC_REPLACE},
+	{"truncate", AX_ENC_TRUNCATE}, {NULL, 0}
+};
+static const AfdwWord virtual_words[] = {
+	{"_path", AX_VIRT_PATH}, {"_file", AX_VIRT_FILE}, {"_size", AX_VIRT_SIZE},
+	{"_mtime", AX_VIRT_MTIME}, {"_row_number", AX_VIRT_ROW_NUMBER},
+	{"_row_group", AX_VIRT_ROW_GROUP}, {NULL, 0}
 };
 
 /* Names that carry secrets somewhere; they belong in user mappings only. */
@@ -139,7 +156,7 @@ invalid_option(const char *name, int where)
 	{
 		int			distance;
 
-		if (!(options[i].where & where))
+		if (!(options[i].where & where) || options[i].alias)
 			continue;
 		appendStringInfo(&names, "%s%s", names.len ? ", " : "", options[i].name);
 		if (strlen(name) > NAMEDATALEN)
@@ -252,6 +269,79 @@ afdw_option_paths(const char *value)
 	return paths;
 }
 
+/* Paths separated by any of the characters. */
+static List *
+separated_paths(const char *name, const char *value, const char *separators)
+{
+	List	   *paths = NIL;
+	char	   *rest = pstrdup(value),
+			   *path;
+
+	while ((path = strsep(&rest, separators)) != NULL)
+	{
+		while (*path == ' ')
+			path++;
+		if (*path)
+			paths = lappend(paths, path);
+	}
+	if (paths == NIL)
+		invalid_value(name, value, "A path must not be empty");
+	return paths;
+}
+
+static ax_virtual
+parse_virtual(const AfdwOpt *opt, const char *value)
+{
+	if (*value == '\0')
+		invalid_value(opt->name, value, "A column or a directory key must be named");
+	/* what begins with an underscore is ours, also later */
+	if (*value == '_')
+		return parse_word(opt->name, value, virtual_words);
+	return AX_VIRT_PARTITION;
+}
+
+/* A function is named with its schema, or the caller's search_path could replace it. */
+static void
+check_function_name(const AfdwOpt *opt, const char *value)
+{
+	List	   *name = stringToQualifiedNameList(value
+#if PG_VERSION_NUM >= 160000
+												 , NULL
+#endif
+		);
+
+	if (list_length(name) < 2)
+		invalid_value(opt->name, value, "The function must be named with its schema");
+}
+
+static AfdwHive
+parse_hive(const AfdwOpt *opt, const char *value)
+{
+	bool		on = false;
+
+	if (strcmp(value, "auto") == 0)
+		return AFDW_HIVE_AUTO;
+	if (!parse_bool(value, &on))
+		invalid_value(opt->name, value, "Valid values are: auto, on, off");
+	return on ? AFDW_HIVE_ON : AFDW_HIVE_OFF;
+}
+
+/* Does the option say where the files are? */
+static bool
+names_files(const AfdwOpt *opt)
+{
+	return opt->kind == OPT_PATH || opt->kind == OPT_FILENAME || opt->kind == OPT_FILES ||
+		opt->kind == OPT_DIRNAME || opt->kind == OPT_FILES_FUNC;
+}
+
+bool
+afdw_option_names_files(const char *name)
+{
+	const AfdwOpt *opt = find_option(name, AFDW_T);
+
+	return opt && names_files(opt);
+}
+
 /* Reading files of the server is a right of its own; the wording is file_fdw's. */
 void
 afdw_check_read_server_files(void)
@@ -328,6 +418,44 @@ apply_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts, AfdwColum
 		case OPT_BINARY:
 			col->binary_as = parse_word(opt->name, value, binary_words);
 			break;
+		case OPT_VIRTUAL:
+			col->virt = parse_virtual(opt, value);
+			if (col->virt == AX_VIRT_PARTITION)
+				col->key = pstrdup(value);
+			break;
+		case OPT_DEFAULT:
+			col->deflt = pstrdup(value);
+			break;
+		case OPT_FILES_FUNC:
+			check_function_name(opt, value);
+			opts->files_func = pstrdup(value);
+			break;
+		case OPT_FILES_FUNC_ARG:
+			(void) DirectFunctionCall1(jsonb_in, CStringGetDatum(value));
+			opts->files_func_arg = pstrdup(value);
+			break;
+		case OPT_HIVE:
+			opts->hive = parse_hive(opt, value);
+			break;
+		case OPT_ENCODING:
+			opts->encoding_check = parse_word(opt->name, value, encoding_words);
+			break;
+		case OPT_OPEN_FILES:
+			opts->max_open_files = parse_number(opt->name, value, 0, 0, PG_INT32_MAX);
+			break;
+		case OPT_FILENAME:
+			opts->paths = separated_paths(opt->name, value, " ");
+			break;
+		case OPT_FILES:
+			opts->paths = separated_paths(opt->name, value, ",");
+			break;
+		case OPT_DIRNAME:
+			opts->paths = list_make1(psprintf("%s/", (char *) linitial(
+								separated_paths(opt->name, value, ""))));
+			break;
+		case OPT_IGNORED:
+			(void) parse_flag(opt->name, value);
+			break;
 	}
 }
 
@@ -337,6 +465,7 @@ analytics_fdw_validator(PG_FUNCTION_ARGS)
 	List	   *list = untransformRelOptions(PG_GETARG_DATUM(0));
 	Oid			catalog = PG_GETARG_OID(1);
 	int			where = where_of(catalog);
+	const char *files = NULL;
 	ListCell   *lc;
 
 	foreach(lc, list)
@@ -350,9 +479,21 @@ analytics_fdw_validator(PG_FUNCTION_ARGS)
 			invalid_option(def->defname, where);
 			continue;
 		}
-		if (opt->kind == OPT_PATH)
+		if (names_files(opt))
+		{
 			afdw_check_read_server_files();
+			if (files)
+				ereport(ERROR,
+						(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+						 errmsg("options \"%s\" and \"%s\" cannot be used together", files,
+								opt->name)));
+			files = opt->name;
+		}
 		apply_option(opt, defGetString(def), NULL, NULL);
+		if (opt->kind == OPT_IGNORED)
+			ereport(NOTICE,
+					(errmsg("option \"%s\" has no effect: columns are always matched by name",
+							opt->name)));
 	}
 	PG_RETURN_VOID();
 }

@@ -241,6 +241,7 @@ afdw_get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	fpinfo->table = afdw_table_open(relid, root->glob, false);
 
 	classify(root, rel, fpinfo, &conj, &nconj);
+	afdw_table_open_files(fpinfo->table, conj, nconj, NULL);
 	fpinfo->desc->output = wanted_columns(rel, fpinfo);
 
 	rel->tuples = (double) ax_source_rows(fpinfo->table->source);

@@ -225,6 +225,9 @@ fill_opts(ax_query_opts *o, const AfdwOptions *opts)
 	if (opts->max_threads > 0 &&
 		(o->max_threads == 0 || (uint32) opts->max_threads < o->max_threads))
 		o->max_threads = (uint32) opts->max_threads;
+	if (opts->max_open_files > 0 &&
+		(o->max_threads == 0 || (uint32) opts->max_open_files < o->max_threads))
+		o->max_threads = (uint32) opts->max_open_files;	/* a thread reads one file at a time */
 	if (IsParallelWorker())
 		o->max_threads = 1;
 	o->memory_limit_bytes = afdw_memory_limit_bytes(opts->memory_limit);
@@ -374,31 +377,26 @@ answer_request(AfdwQuery *query)
 }
 
 /*
- * The next batch, or NULL at the end; raises the query's error.
+ * Goes on until there is a batch or the end (*batch NULL).  false: the query failed.
  *
  * Every timeout and every kind of cancellation sets the latch, so waiting
  * needs no timeout of its own.
  */
-ax_batch *
-afdw_query_next(AfdwQuery *query)
+static bool
+step(AfdwQuery *query, ax_batch **batch)
 {
-	if (query->q == NULL)
-		elog(ERROR, "analytics_fdw query was stopped");
 	for (;;)
 	{
-		ax_batch   *batch = NULL;
-
+		*batch = NULL;
 		CHECK_FOR_INTERRUPTS();
 		ResetLatch(MyLatch);	/* before looking: a wake-up in between is not lost */
-		switch (ax_query_next(query->q, &batch))
+		switch (ax_query_next(query->q, batch))
 		{
 			case AX_NEXT_BATCH:
-				return batch;
 			case AX_NEXT_DONE:
-				return NULL;
+				return true;
 			case AX_NEXT_ERROR:
-				afdw_ereport(ax_query_error(query->q));
-				break;
+				return false;
 			case AX_NEXT_REQUEST:
 				answer_request(query);
 				break;
@@ -410,6 +408,49 @@ afdw_query_next(AfdwQuery *query)
 				break;
 		}
 	}
+}
+
+/* The next batch, or NULL at the end; raises the query's error. */
+ax_batch *
+afdw_query_next(AfdwQuery *query)
+{
+	ax_batch   *batch;
+
+	if (query->q == NULL)
+		elog(ERROR, "analytics_fdw query was stopped");
+	if (!step(query, &batch))
+		afdw_ereport(ax_query_error(query->q));
+	return batch;
+}
+
+/* Opens files of a source that may be listed already.  false: *err says why not. */
+bool
+afdw_query_open_some(ax_source *source, const AfdwOptions *opts, const AfdwOpening *opening,
+					 ax_error *err)
+{
+	AfdwQuery  *query = handle_create();
+	ax_query_opts o;
+	ax_batch   *none;
+	bool		ok;
+
+	fill_opts(&o, opts);
+	o.open_files = opening->open_files;
+	o.conj = opening->conj;
+	o.nconj = (uint32) opening->nconj;
+	if (opening->params)
+		o.params = *opening->params;
+	ax_error_clear(err);
+	if (ax_query_open(afdw_engine(), source, &o, &query->q, err) != AX_OK)
+	{
+		free(query);
+		return false;
+	}
+	handle_register(query, CurrentMemoryContext);
+	ok = step(query, &none);
+	if (!ok)
+		*err = *ax_query_error(query->q);
+	afdw_query_end(query);
+	return ok;
 }
 
 /* NULL when the query is gone. */

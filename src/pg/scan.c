@@ -3,8 +3,8 @@
  * scan.c
  *		Execution of a foreign scan.
  *
- * Begin only reads the plan.  The first row asked for lists and opens the
- * files, builds the engine's plan, evaluates parameters and starts threads.
+ * Begin only reads the plan.  The first row asked for lists the files, builds
+ * the engine's plan, evaluates parameters, opens files and starts threads.
  *
  *-------------------------------------------------------------------------
  */
@@ -177,8 +177,12 @@ afdw_scan_start(ForeignScanState *node)
 	if (scan->query)
 		afdw_query_rebind(scan->query, &params);
 	else
+	{
+		/* arrays are part of the conditions: with others, other files */
+		afdw_table_open_files(scan->table, scan->built.conj, scan->built.nconj, &params);
 		scan->query = afdw_query_start(scan->built.plan, &scan->table->opts, &params,
 									   scan->hosts, scan->plan_cxt);
+	}
 }
 
 /* Gets rows into scan->batch; false at the end. */

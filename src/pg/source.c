@@ -3,8 +3,8 @@
  * source.c
  *		Foreign tables as sources of the engine.
  *
- * An AfdwTable is a definition (options, columns) with its files listed and
- * opened.  Per backend the last one of each relation is kept: what planning
+ * An AfdwTable is a definition (options, columns) with its files listed, and
+ * opened as far as they are wanted (files.c).  Per backend the last one of each relation is kept: what planning
  * opened is what execution reads, and two scans of one statement see the same
  * files.  A later statement lists the files again; footers come from the
  * engine's cache then, which checks that the files are still the same.
@@ -21,6 +21,7 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "foreign/foreign.h"
+#include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -192,6 +193,61 @@ check_column(Oid relid, Form_pg_attribute att)
 				 errhint("Declare the column as jsonb.")));
 }
 
+/* A virtual column has the type of what it shows. */
+static void
+check_virtual(const AfdwColumn *col, ax_virtual virt)
+{
+	const char *want = NULL;
+
+	switch (virt)
+	{
+		case AX_VIRT_PATH:
+		case AX_VIRT_FILE:
+			want = col->type.id == AX_T_TEXT ? NULL : "text";
+			break;
+		case AX_VIRT_SIZE:
+		case AX_VIRT_ROW_NUMBER:
+			want = col->type.id == AX_T_INT8 ? NULL : "bigint";
+			break;
+		case AX_VIRT_ROW_GROUP:
+			want = col->type.id == AX_T_INT4 ? NULL : "integer";
+			break;
+		case AX_VIRT_MTIME:
+			want = col->type.id == AX_T_TIMESTAMPTZ ? NULL : "timestamp with time zone";
+			break;
+		default:
+			break;
+	}
+	if (want)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
+				 errmsg("virtual column \"%s\" must be of type %s, not %s", col->name, want,
+						format_type_with_typemod(col->typid, col->typmod))));
+}
+
+static void
+default_callback(void *arg)
+{
+	errcontext("option \"default\" of column \"%s\"", (const char *) arg);
+}
+
+/* Option default of a column, in the current memory context. */
+static const ax_value *
+default_value(const AfdwColumn *col, const char *text)
+{
+	/* values hold 128-bit integers, which need more than palloc's alignment */
+	ax_value   *v = (ax_value *) TYPEALIGN(16, palloc0(sizeof(ax_value) + 16));
+	ErrorContextCallback context;
+
+	context.callback = default_callback;
+	context.arg = unconstify(char *, col->name);
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	afdw_text_value(col, text, v);
+	error_context_stack = context.previous;
+	return v;
+}
+
 /* Reads the definition from the catalogs into the table's context. */
 static AfdwTable *
 table_define(Oid relid)
@@ -205,7 +261,8 @@ table_define(Oid relid)
 	ax_source_spec source;
 	const char **paths;
 	ListCell   *lc;
-	uint32		npaths = 0;
+	uint32		npaths = 0,
+				position = 0;
 	ax_error	err;
 
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw table",
@@ -255,21 +312,34 @@ table_define(Oid relid)
 			s->npath = 1;
 		}
 		s->field_id = co.field_id;
-		s->position = table->ncols;
 		s->type = col->type;
 		s->epoch = co.epoch_unit;
 		s->binary_as = co.binary_as;
 		s->not_null = att->attnotnull;
+		s->virt = co.virt;
+		s->encoding_check = table->opts.encoding_check;
+		col->name = s->name;
+		col->not_null = att->attnotnull;
+		if (co.virt == AX_VIRT_PARTITION)
+			col->key = co.key;
+		else if (co.virt == AX_VIRT_NONE && s->npath == 1 && table->opts.hive != AFDW_HIVE_OFF)
+			col->key = s->path[0];
+		check_virtual(col, co.virt);
+		if (co.deflt)
+			s->deflt = default_value(col, co.deflt);
+		s->position = co.virt == AX_VIRT_NONE ? position++ : 0;
 		table->ncols++;
 	}
 	table_close(rel, NoLock);
 
-	if (table->opts.paths == NIL)
+	if (table->opts.paths == NIL && table->opts.files_func)
+		table->opts.paths = afdw_files_function(relid, &table->opts);
+	else if (table->opts.paths == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_DYNAMIC_PARAMETER_VALUE_NEEDED),
 				 errmsg("option \"path\" is missing for foreign table \"%s\"",
 						get_rel_name(relid))));
-	paths = palloc(sizeof(char *) * list_length(table->opts.paths));
+	paths = palloc(sizeof(char *) * (list_length(table->opts.paths) + 1));
 	foreach(lc, table->opts.paths)
 		paths[npaths++] = lfirst(lc);
 
@@ -296,7 +366,6 @@ afdw_table_open(Oid relid, const void *owner, bool executing)
 {
 	AfdwEntry  *entry;
 	AfdwTable  *table;
-	AfdwQuery  *query;
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 	bool		found;
 
@@ -323,8 +392,7 @@ afdw_table_open(Oid relid, const void *owner, bool executing)
 		table = table_define(relid);
 		MemoryContextSetParent(table->cxt, CacheMemoryContext);
 		table_ref(table);		/* destroys the source if opening fails */
-		query = afdw_query_open(table->source, &table->opts);
-		afdw_query_end(query);
+		afdw_files_list(table);
 		table->statement = now;
 
 		entry = hash_search(cache, &relid, HASH_ENTER, &found);

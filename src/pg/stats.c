@@ -91,8 +91,8 @@ make_tuple(AfdwTable *table, AttrNumber attnum, const ax_col_facts *facts)
 
 	memset(values, 0, sizeof(values));
 	memset(nulls, false, sizeof(nulls));
-	if (facts->bounds.nulls > 0 && rows > 0)
-		null_share = (float4) Min((double) facts->bounds.nulls / rows, 1.0);
+	if (facts->bounds.nulls > 0 && facts->bounds.rows > 0)
+		null_share = (float4) Min((double) facts->bounds.nulls / facts->bounds.rows, 1.0);
 	width = get_typavgwidth(col->typid, col->typmod);
 	if (col->type.phys == AX_P_STR && facts->width > 0)
 		width = (int32) Min(facts->width + VARHDRSZ, 1000000);

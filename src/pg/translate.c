@@ -136,6 +136,7 @@ parameter(AfdwTranslate *ctx, Expr *expr)
 
 	if (!afdw_type(exprType((Node *) expr), -1, exprCollation((Node *) expr), &type, &obstacle))
 		return refuse(ctx, "%s", obstacle);
+	ctx->placeholder = ctx->placeholder || ctx->arrays == NULL;
 	return built(ctx, ax_expr_param(&ctx->plan->task, ctx->plan->arena,
 									(uint32) parameter_index(ctx, expr), type, &e), &e);
 }
