@@ -354,26 +354,77 @@ afdw_check_read_server_files(void)
 						"analytics_fdw foreign table")));
 }
 
-/* Is the value good?  Fills in the option where it belongs; opts and col may be NULL. */
+/* Where the files are. */
 static void
-apply_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts, AfdwColumnOptions *col)
+apply_files_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 {
-	AfdwOptions o;
-	AfdwColumnOptions c;
-
-	memset(&o, 0, sizeof(o));
-	memset(&c, 0, sizeof(c));
-	if (opts == NULL)
-		opts = &o;
-	if (col == NULL)
-		col = &c;
-	if (strpbrk(value, "\r\n") != NULL)
-		invalid_value(opt->name, value, "Line breaks are not allowed");
 	switch (opt->kind)
 	{
 		case OPT_PATH:
 			opts->paths = afdw_option_paths(value);
 			break;
+		case OPT_FILES_FUNC:
+			check_function_name(opt, value);
+			opts->files_func = pstrdup(value);
+			break;
+		case OPT_FILES_FUNC_ARG:
+			(void) DirectFunctionCall1(jsonb_in, CStringGetDatum(value));
+			opts->files_func_arg = pstrdup(value);
+			break;
+		case OPT_FILENAME:
+			opts->paths = separated_paths(opt->name, value, " ");
+			break;
+		case OPT_FILES:
+			opts->paths = separated_paths(opt->name, value, ",");
+			break;
+		case OPT_DIRNAME:
+			opts->paths = list_make1(psprintf("%s/", (char *) linitial(
+								separated_paths(opt->name, value, ""))));
+			break;
+		default:
+			break;
+	}
+}
+
+/* Columns. */
+static void
+apply_column_option(const AfdwOpt *opt, const char *value, AfdwColumnOptions *col)
+{
+	switch (opt->kind)
+	{
+		case OPT_NAME:
+			if (*value == '\0')
+				invalid_value(opt->name, value, "A column name must not be empty");
+			col->column_name = pstrdup(value);
+			break;
+		case OPT_FIELD_ID:
+			col->field_id = parse_number(opt->name, value, 0, 0, PG_INT32_MAX);
+			break;
+		case OPT_EPOCH:
+			col->epoch_unit = parse_word(opt->name, value, epoch_words);
+			break;
+		case OPT_BINARY:
+			col->binary_as = parse_word(opt->name, value, binary_words);
+			break;
+		case OPT_VIRTUAL:
+			col->virt = parse_virtual(opt, value);
+			if (col->virt == AX_VIRT_PARTITION)
+				col->key = pstrdup(value);
+			break;
+		case OPT_DEFAULT:
+			col->deflt = pstrdup(value);
+			break;
+		default:
+			break;
+	}
+}
+
+/* Servers and tables. */
+static void
+apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
+{
+	switch (opt->kind)
+	{
 		case OPT_FORMAT:
 			if (strcmp(value, "auto") != 0 && ax_format_find(value) == NULL)
 			{
@@ -404,36 +455,6 @@ apply_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts, AfdwColum
 			opts->memory_limit = (int64) parse_number(opt->name, value, GUC_UNIT_KB, 0,
 													  MAX_KILOBYTES) * 1024;
 			break;
-		case OPT_NAME:
-			if (*value == '\0')
-				invalid_value(opt->name, value, "A column name must not be empty");
-			col->column_name = pstrdup(value);
-			break;
-		case OPT_FIELD_ID:
-			col->field_id = parse_number(opt->name, value, 0, 0, PG_INT32_MAX);
-			break;
-		case OPT_EPOCH:
-			col->epoch_unit = parse_word(opt->name, value, epoch_words);
-			break;
-		case OPT_BINARY:
-			col->binary_as = parse_word(opt->name, value, binary_words);
-			break;
-		case OPT_VIRTUAL:
-			col->virt = parse_virtual(opt, value);
-			if (col->virt == AX_VIRT_PARTITION)
-				col->key = pstrdup(value);
-			break;
-		case OPT_DEFAULT:
-			col->deflt = pstrdup(value);
-			break;
-		case OPT_FILES_FUNC:
-			check_function_name(opt, value);
-			opts->files_func = pstrdup(value);
-			break;
-		case OPT_FILES_FUNC_ARG:
-			(void) DirectFunctionCall1(jsonb_in, CStringGetDatum(value));
-			opts->files_func_arg = pstrdup(value);
-			break;
 		case OPT_HIVE:
 			opts->hive = parse_hive(opt, value);
 			break;
@@ -443,20 +464,31 @@ apply_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts, AfdwColum
 		case OPT_OPEN_FILES:
 			opts->max_open_files = parse_number(opt->name, value, 0, 0, PG_INT32_MAX);
 			break;
-		case OPT_FILENAME:
-			opts->paths = separated_paths(opt->name, value, " ");
-			break;
-		case OPT_FILES:
-			opts->paths = separated_paths(opt->name, value, ",");
-			break;
-		case OPT_DIRNAME:
-			opts->paths = list_make1(psprintf("%s/", (char *) linitial(
-								separated_paths(opt->name, value, ""))));
-			break;
 		case OPT_IGNORED:
 			(void) parse_flag(opt->name, value);
 			break;
+		default:
+			break;
 	}
+}
+
+/* Is the value good?  Fills in the option where it belongs; opts and col may be NULL. */
+static void
+apply_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts, AfdwColumnOptions *col)
+{
+	AfdwOptions o;
+	AfdwColumnOptions c;
+
+	memset(&o, 0, sizeof(o));
+	memset(&c, 0, sizeof(c));
+	if (strpbrk(value, "\r\n") != NULL)
+		invalid_value(opt->name, value, "Line breaks are not allowed");
+	if (opt->where & AFDW_C)
+		apply_column_option(opt, value, col ? col : &c);
+	else if (names_files(opt) || opt->kind == OPT_FILES_FUNC_ARG)
+		apply_files_option(opt, value, opts ? opts : &o);
+	else
+		apply_table_option(opt, value, opts ? opts : &o);
 }
 
 Datum

@@ -4,10 +4,11 @@
  *		Foreign tables as sources of the engine.
  *
  * An AfdwTable is a definition (options, columns) with its files listed, and
- * opened as far as they are wanted (files.c).  Per backend the last one of each relation is kept: what planning
- * opened is what execution reads, and two scans of one statement see the same
- * files.  A later statement lists the files again; footers come from the
- * engine's cache then, which checks that the files are still the same.
+ * opened as far as they are wanted (files.c).  Per backend the last one of each
+ * relation is kept: what planning opened is what execution reads, and two scans
+ * of one statement see the same files.  A later statement lists the files
+ * again; footers come from the engine's cache then, which checks that the files
+ * are still the same.
  *
  * References: one of the cache, one of each memory context that uses the
  * table (released by its reset callback).  Invalidation messages only mark an
@@ -248,6 +249,48 @@ default_value(const AfdwColumn *col, const char *text)
 	return v;
 }
 
+/* The next column of the table, from its attribute. */
+static void
+define_column(AfdwTable *table, Form_pg_attribute att, ax_colspec *s)
+{
+	AfdwColumn *col = &table->col[table->ncols];
+	AfdwColumnOptions co;
+
+	check_column(table->relid, att);
+	afdw_options_column(table->relid, att->attnum, &co);
+	col->attnum = att->attnum;
+	col->typid = att->atttypid;
+	col->typmod = att->atttypmod;
+	col->collation = att->attcollation;
+	col->pushable = afdw_type(att->atttypid, att->atttypmod, att->attcollation, &col->type,
+							  &col->obstacle);
+	col->name = s->name = pstrdup(NameStr(att->attname));
+	col->not_null = s->not_null = att->attnotnull;
+	if (co.column_name)
+		s->path = name_path(co.column_name, &s->npath);
+	else
+	{
+		const char **one = palloc(sizeof(char *));
+
+		one[0] = s->name;
+		s->path = one;
+		s->npath = 1;
+	}
+	s->field_id = co.field_id;
+	s->type = col->type;
+	s->epoch = co.epoch_unit;
+	s->binary_as = co.binary_as;
+	s->encoding_check = table->opts.encoding_check;
+	s->virt = co.virt;
+	check_virtual(col, co.virt);
+	if (co.virt == AX_VIRT_PARTITION)
+		col->key = co.key;
+	else if (co.virt == AX_VIRT_NONE && s->npath == 1 && table->opts.hive != AFDW_HIVE_OFF)
+		col->key = s->path[0];
+	if (co.deflt)
+		s->deflt = default_value(col, co.deflt);
+}
+
 /* Reads the definition from the catalogs into the table's context. */
 static AfdwTable *
 table_define(Oid relid)
@@ -283,52 +326,13 @@ table_define(Oid relid)
 	table->ord[0] = -1;
 	for (int i = 0; i < desc->natts; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		AfdwColumn *col = &table->col[table->ncols];
-		ax_colspec *s = &spec[table->ncols];
-		AfdwColumnOptions co;
-
 		table->ord[i + 1] = -1;
-		if (att->attisdropped)
+		if (TupleDescAttr(desc, i)->attisdropped)
 			continue;
 		table->ord[i + 1] = table->ncols;
-		check_column(relid, att);
-		afdw_options_column(relid, att->attnum, &co);
-		col->attnum = att->attnum;
-		col->typid = att->atttypid;
-		col->typmod = att->atttypmod;
-		col->collation = att->attcollation;
-		col->pushable = afdw_type(att->atttypid, att->atttypmod, att->attcollation, &col->type,
-								  &col->obstacle);
-		s->name = pstrdup(NameStr(att->attname));
-		if (co.column_name)
-			s->path = name_path(co.column_name, &s->npath);
-		else
-		{
-			const char **one = palloc(sizeof(char *));
-
-			one[0] = s->name;
-			s->path = one;
-			s->npath = 1;
-		}
-		s->field_id = co.field_id;
-		s->type = col->type;
-		s->epoch = co.epoch_unit;
-		s->binary_as = co.binary_as;
-		s->not_null = att->attnotnull;
-		s->virt = co.virt;
-		s->encoding_check = table->opts.encoding_check;
-		col->name = s->name;
-		col->not_null = att->attnotnull;
-		if (co.virt == AX_VIRT_PARTITION)
-			col->key = co.key;
-		else if (co.virt == AX_VIRT_NONE && s->npath == 1 && table->opts.hive != AFDW_HIVE_OFF)
-			col->key = s->path[0];
-		check_virtual(col, co.virt);
-		if (co.deflt)
-			s->deflt = default_value(col, co.deflt);
-		s->position = co.virt == AX_VIRT_NONE ? position++ : 0;
-		table->ncols++;
+		define_column(table, TupleDescAttr(desc, i), &spec[table->ncols]);
+		spec[table->ncols].position = position;
+		position += spec[table->ncols++].virt == AX_VIRT_NONE;
 	}
 	table_close(rel, NoLock);
 

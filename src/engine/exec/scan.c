@@ -9,8 +9,10 @@
  * OPEN drives the opening of a file, PRUNE and READ operations of its format; reads under way park
  * the lane.  Files that cannot match by what is known without opening them are not on the list.  A
  * file that nobody opened yet is one item: who claims it opens it and takes its splits one after
- * the other.  (Large files are opened before a run, so that their splits are shared.)  When there
- * are fewer splits than lanes could use, splits are cut into row ranges at the format's granules. */
+ * the other.  (Large files are opened before a run, so that their splits are shared.)
+ *
+ * When there are fewer splits than lanes could use, splits are cut into row ranges at the format's
+ * granules. */
 #include "exec/exec_int.h"
 
 #include <string.h>

@@ -65,9 +65,13 @@ static ax_status find_path(ax_task *t, const ax_pq_file *f, const ax_colspec *co
 
 static ax_status find_id(ax_task *t, const ax_pq_file *f, int32_t id, ax_field **out)
 {
+    bool any = f->base.schema.n == 0;
     uint32_t i;
 
     *out = NULL;
+    for (i = 0; i < f->base.schema.n; i++)
+        any = any || f->base.schema.field[i].field_id >= 0;
+    AX_CHECK(t, any, AX_ENOCOLUMN, "the file has no field ids");
     for (i = 0; i < f->base.schema.n; i++)
         if (f->base.schema.field[i].field_id == id)
         {
