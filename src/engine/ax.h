@@ -110,13 +110,13 @@ bool ax_source_file_facts(const ax_source *s, uint32_t i, ax_file_facts *out);
 const char *const *ax_source_file_part_names(const ax_source *s, uint32_t i, uint32_t *n);
 const char *const *ax_source_file_part_values(const ax_source *s, uint32_t i);
 
-/* Values of declared columns that hold for the whole file i, instead of what it says itself; copied,
- * in the columns' types.  Files are left out by them without being opened.  To be called between
- * listing and opening, once for a file. */
+/* Values of declared columns that hold for the whole file i, instead of what it says itself;
+ * copied, in the columns' types.  Files are left out by them without being opened.  To be called
+ * between listing and opening, once for a file. */
 ax_status ax_source_fix(ax_source *s, uint32_t i, const ax_fixed_col *fixed, uint32_t n,
                         ax_error *err) AX_MUST_USE;
 
-const ax_schema *ax_source_schema(const ax_source *s);   /* of the first opened file; n == 0: none */
+const ax_schema *ax_source_schema(const ax_source *s);   /* of the first opened file, or n == 0 */
 const char *ax_source_format(const ax_source *s);        /* name of the format, "" without files */
 int64_t ax_source_rows(const ax_source *s);              /* -1: a file does not know */
 int64_t ax_source_bytes(const ax_source *s);

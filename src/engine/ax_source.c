@@ -110,7 +110,7 @@ void ax_source_destroy(ax_source *s)
     ax_obj_free(s);
 }
 
-/* ---- values of whole files -------------------------------------------------------------------- */
+/* ---- values of whole files ------------------------------------------------------------------- */
 
 ax_status ax_source_fix(ax_source *s, uint32_t i, const ax_fixed_col *fixed, uint32_t n,
                         ax_error *err)
