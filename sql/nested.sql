@@ -44,15 +44,49 @@ SELECT id FROM declared WHERE lists = '[[],[0]]' ORDER BY id LIMIT 3;
 ALTER FOREIGN TABLE declared OPTIONS (SET path :'path2');
 SELECT count(*) FROM declared WHERE bare = '[0, 1]';
 
--- What cannot be had yet.
-CREATE TYPE pair AS (x int, y float8);
-CREATE FOREIGN TABLE r1 (id int, point pair) SERVER analytics_fdw
-    OPTIONS (path :'path');
-SELECT * FROM r1;
-CREATE FOREIGN TABLE r2 (id int, lists int[][]) SERVER analytics_fdw
-    OPTIONS (path :'path');
-SELECT * FROM r2;
-CREATE FOREIGN TABLE r3 (id int, lists int[]) SERVER analytics_fdw
+-- Arrays of several dimensions: lists of one length.
+CREATE FOREIGN TABLE dims (id int, lists int[][]) SERVER analytics_fdw OPTIONS (path :'path');
+SELECT id, lists, array_dims(lists) FROM dims WHERE id % 4 IN (0, 1) ORDER BY id LIMIT 6;
+SELECT id, lists FROM dims WHERE id = 6;
+ALTER FOREIGN TABLE dims OPTIONS (ADD jagged 'null_pad');
+SELECT id, lists, array_dims(lists) FROM dims WHERE id <= 7 ORDER BY id;
+SELECT count(*) FROM dims JOIN v1 USING (id) WHERE coalesce(array_length(dims.lists, 1), 0)
+    <> coalesce(jsonb_array_length(v1.lists), 0) AND id % 4 > 1;
+ALTER FOREIGN TABLE dims OPTIONS (SET jagged 'perhaps');
+
+-- Composite types: fields by name, those that are not declared are left out.
+CREATE TYPE inner_t AS (flag bool, text text);
+CREATE TYPE spot AS (y float8, x bigint, "in" inner_t, none date);
+CREATE TYPE pair AS (k text, v int);
+CREATE TYPE item AS (tags text[], n smallint);
+CREATE FOREIGN TABLE composite (id int, point spot, pairs pair[], items item[], lists jsonb)
+    SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM composite WHERE id BETWEEN 2 AND 7 ORDER BY id;
+SELECT (point).x, (point)."in".text, cardinality(pairs), (items[2]).tags FROM composite
+    WHERE id BETWEEN 298 AND 300 ORDER BY id;
+SELECT count(*) FROM composite c JOIN v1 USING (id)
+    WHERE to_jsonb((c.point)."in") IS DISTINCT FROM v1.point -> 'in'
+        OR (SELECT jsonb_object_agg(k, v) FROM unnest(c.pairs)) IS DISTINCT FROM nullif(v1.pairs, '{}');
+CREATE DOMAIN checked AS spot CHECK ((VALUE).x < 5);
+CREATE FOREIGN TABLE checks (id int, point checked) SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM checks WHERE id = 3;
+SELECT * FROM checks WHERE id = 6;
+
+-- Names with and without regard to case, and what is no text.
+CREATE TYPE shouting AS ("X" text, "Y" text);
+CREATE FOREIGN TABLE cases (id int, point shouting) SERVER analytics_fdw
+    OPTIONS (path :'path', case_insensitive 'false');
+SELECT * FROM cases WHERE id = 2;
+ALTER FOREIGN TABLE cases OPTIONS (SET case_insensitive 'true');
+SELECT * FROM cases WHERE id = 2;
+
+-- Old layouts can be forced.
+ALTER FOREIGN TABLE cases OPTIONS (ADD legacy_lists 'two_level');
+ALTER FOREIGN TABLE cases ADD COLUMN numbers jsonb;
+SELECT numbers FROM cases WHERE id = 2;
+
+-- What cannot be had.
+CREATE FOREIGN TABLE r3 (id int, items int[]) SERVER analytics_fdw
     OPTIONS (path :'path');
 SELECT * FROM r3;
 CREATE FOREIGN TABLE r4 (id int, point int[]) SERVER analytics_fdw
@@ -67,3 +101,8 @@ SELECT * FROM r6;
 CREATE FOREIGN TABLE r7 (id int, numbers bigint[] NOT NULL) SERVER analytics_fdw
     OPTIONS (path :'path');
 SELECT * FROM r7;
+CREATE FOREIGN TABLE r8 (id int, numbers spot) SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM r8;
+CREATE TYPE wrong AS (x int[]);
+CREATE FOREIGN TABLE r9 (id int, point wrong) SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM r9;

@@ -85,6 +85,9 @@ typedef struct AfdwOptions
 	ax_match_by match_by;
 	bool		case_insensitive;
 	bool		allow_missing_columns;
+	ax_legacy_lists legacy_lists;
+	bool		skip_null_keys; /* map_null_key */
+	bool		pad_arrays;		/* jagged */
 	int			max_threads;	/* 0: as the setting says */
 	int64		memory_limit;	/* bytes, 0: as the setting says */
 } AfdwOptions;
@@ -176,11 +179,22 @@ extern Datum afdw_datum(ax_type_id id, const ax_value *x);
 
 typedef struct AfdwOut AfdwOut; /* how the columns of one scan become Datums */
 
-extern AfdwOut *afdw_out_create(List *exprs, const uint32 *batchcol, const ax_type *types);
+extern AfdwOut *afdw_out_create(List *exprs, const uint32 *batchcol, const ax_type *types,
+								bool pad_arrays);
 extern void afdw_out_batch(AfdwOut *out, const ax_batch *batch);
 extern void afdw_out_row(AfdwOut *out, int row, Datum *values, bool *isnull,
 						 const AttrNumber *target);
 extern void afdw_out_end(AfdwOut *out);
+
+/* ---- nested.c --------------------------------------------------------- */
+
+typedef struct AfdwRecord AfdwRecord;	/* how documents become records */
+
+extern bool afdw_record_type(Oid base, ax_type *type);
+extern AfdwRecord *afdw_record_create(Oid base);
+extern Datum afdw_record_datum(AfdwRecord *r, const char *json, int len);
+extern int	afdw_list_dims(const ax_vec *v, uint32 i, bool pad, int *dims);
+extern void afdw_list_places(const ax_vec *v, uint32 i, int ndims, const int *dims, int64 *place);
 
 /* ---- shippable.c ------------------------------------------------------ */
 

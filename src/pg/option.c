@@ -42,7 +42,8 @@ typedef enum AfdwOptKind
 	OPT_PATH, OPT_FORMAT, OPT_MATCH_BY, OPT_BOOL, OPT_THREADS, OPT_MEMORY,
 	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY, OPT_VIRTUAL, OPT_DEFAULT,
 	OPT_FILES_FUNC, OPT_FILES_FUNC_ARG, OPT_HIVE, OPT_ENCODING, OPT_OPEN_FILES,
-	OPT_FILENAME, OPT_FILES, OPT_DIRNAME, OPT_IGNORED
+	OPT_FILENAME, OPT_FILES, OPT_DIRNAME, OPT_IGNORED,
+	OPT_LISTS, OPT_MAP_KEY, OPT_JAGGED
 } AfdwOptKind;
 
 typedef struct AfdwOpt
@@ -88,6 +89,12 @@ static const AfdwWord virtual_words[] = {
 	{"_mtime", AX_VIRT_MTIME}, {"_row_number", AX_VIRT_ROW_NUMBER},
 	{"_row_group", AX_VIRT_ROW_GROUP}, {NULL, 0}
 };
+static const AfdwWord list_words[] = {
+	{"auto", AX_LISTS_AUTO}, {"two_level", AX_LISTS_TWO_LEVEL},
+	{"three_level", AX_LISTS_THREE_LEVEL}, {NULL, 0}
+};
+static const AfdwWord map_key_words[] = {{"error", false}, {"skip", true}, {NULL, 0}};
+static const AfdwWord jagged_words[] = {{"error", false}, {"null_pad", true}, {NULL, 0}};
 
 /* Names that carry secrets somewhere; they belong in user mappings only. */
 static const char *const secret_words[] = {
@@ -447,6 +454,15 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 				opts->case_insensitive = parse_flag(opt->name, value);
 			else
 				opts->allow_missing_columns = parse_flag(opt->name, value);
+			break;
+		case OPT_LISTS:
+			opts->legacy_lists = parse_word(opt->name, value, list_words);
+			break;
+		case OPT_MAP_KEY:
+			opts->skip_null_keys = parse_word(opt->name, value, map_key_words);
+			break;
+		case OPT_JAGGED:
+			opts->pad_arrays = parse_word(opt->name, value, jagged_words);
 			break;
 		case OPT_THREADS:
 			opts->max_threads = parse_number(opt->name, value, 0, 0, 1024);

@@ -71,7 +71,8 @@ build_plan(ForeignScanState *node, const NullableDatum *arrays)
 		scan->target[i] = upper ? i : ((Var *) lfirst(lc))->varattno - 1;
 		i++;
 	}
-	scan->out = afdw_out_create(scan->desc->output, scan->built.outcol, scan->built.outtype);
+	scan->out = afdw_out_create(scan->desc->output, scan->built.outcol, scan->built.outtype,
+								scan->table->opts.pad_arrays);
 	scan->hosts = scan->built.hosts != NIL ? afdw_hosts_create(scan->built.hosts) : NULL;
 	MemoryContextSwitchTo(old);
 }

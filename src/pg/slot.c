@@ -38,7 +38,7 @@
 
 /* ---- types ------------------------------------------------------------------ */
 
-/* Arrays are lists of one nesting; CurrentMemoryContext holds the type of the elements. */
+/* An array may have several dimensions; CurrentMemoryContext holds the type of the elements. */
 static ax_type
 array_type(Oid elemtype, int32 typmod)
 {
@@ -67,6 +67,11 @@ afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **ob
 				pushable = false;
 
 	*obstacle = NULL;
+	if (afdw_record_type(base, type))
+	{
+		*obstacle = psprintf("type %s", format_type_be(typid));
+		return false;
+	}
 	if (OidIsValid(elemtype))
 	{
 		*obstacle = psprintf("type %s", format_type_be(typid));
@@ -343,6 +348,8 @@ typedef struct AfdwOutColumn
 	Datum	   *dict_value;
 	bool	   *dict_done;
 	MemoryContext dict_cxt;
+	AfdwRecord *record;			/* a composite type or an array of one, or NULL */
+	bool		pad;			/* lists in an array may have different lengths */
 	struct AfdwOutColumn *elem; /* of an array, or NULL */
 	int16		elem_len;
 	bool		elem_byval;
@@ -374,6 +381,12 @@ column_init(AfdwOutColumn *c, ax_type type, Oid typid, int32 typmod)
 	base = getBaseTypeAndTypmod(typid, &c->typmod);
 	c->domain = typid != base && DomainHasConstraints(typid);
 	(void) afdw_type(typid, typmod, InvalidOid, &wanted, &obstacle);
+	if (wanted.nested && wanted.id == AX_T_TEXT)
+	{
+		c->record = afdw_record_create(base);
+		c->lazy = true;
+		return;
+	}
 	if (wanted.id == AX_T_LIST)
 	{
 		Oid			elemtype = get_element_type(base);
@@ -404,9 +417,12 @@ column_init(AfdwOutColumn *c, ax_type type, Oid typid, int32 typmod)
 	c->lazy = c->input || c->coerce || c->domain || c->recode;
 }
 
-/* exprs: what each column is for PostgreSQL; batchcol, types: where and what it is in batches. */
+/*
+ * exprs: what each column is for PostgreSQL; batchcol, types: where and what
+ * it is in batches; pad_arrays: arrays get nulls where lists are too short.
+ */
 AfdwOut *
-afdw_out_create(List *exprs, const uint32 *batchcol, const ax_type *types)
+afdw_out_create(List *exprs, const uint32 *batchcol, const ax_type *types, bool pad_arrays)
 {
 	AfdwOut    *out = palloc0(sizeof(AfdwOut));
 	ListCell   *lc;
@@ -423,6 +439,7 @@ afdw_out_create(List *exprs, const uint32 *batchcol, const ax_type *types)
 
 		c->batchcol = batchcol[i];
 		column_init(c, types[i], exprType(lfirst(lc)), exprTypmod(lfirst(lc)));
+		c->pad = pad_arrays;
 		if (c->elem && out->elem_cxt == NULL)
 			out->elem_cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw array",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -450,6 +467,8 @@ string_datum(AfdwOutColumn *c, const uint8_t *p, uint32 len)
 {
 	Datum		d;
 
+	if (c->record)
+		return afdw_record_datum(c->record, (const char *) p, (int) len);
 	if (c->input)
 	{
 		char	   *s = pnstrdup((const char *) p, len);
@@ -745,30 +764,43 @@ array_datum(AfdwOut *out, AfdwOutColumn *c, const ax_vec *v, uint32 i)
 {
 	AfdwOutColumn *e = c->elem;
 	const ax_vec *child = v->u.list.child;
-	uint32		from = v->u.list.off[i];
-	int			n = (int) (v->u.list.off[i + 1] - from);
-	int			lower = 1;
+	int			dims[MAXDIM];
+	int			lower[MAXDIM];
+	int			ndims = afdw_list_dims(v, i, c->pad, dims);
+	int			n = ArrayGetNItems(ndims, dims);
 	Oid			elemtype = get_element_type(getBaseType(c->typid));
 	Datum	   *values;
 	bool	   *nulls;
+	int64	   *place;
 	ArrayType  *array;
 	MemoryContext old;
 
 	if (n == 0)
 		return PointerGetDatum(construct_empty_array(elemtype));
+	while (child->kind == AX_VK_LIST)
+		child = child->u.list.child;
 	MemoryContextReset(out->elem_cxt);
 	old = MemoryContextSwitchTo(out->elem_cxt);
 	values = MemoryContextAllocHuge(out->elem_cxt, sizeof(Datum) * n);
 	nulls = MemoryContextAllocHuge(out->elem_cxt, sizeof(bool) * n);
+	place = MemoryContextAllocHuge(out->elem_cxt, sizeof(int64) * n);
+	afdw_list_places(v, i, ndims, dims, place);
+	for (int d = 0; d < ndims; d++)
+		lower[d] = 1;
 	for (int k = 0; k < n; k++)
 	{
-		ax_value	x = ax_vec_value(child, from + k);
+		ax_value	x;
 
 		values[k] = (Datum) 0;
-		nulls[k] = x.null;
-		if (!x.null && e->type.phys == AX_P_STR)
+		nulls[k] = place[k] < 0;
+		if (!nulls[k])
+		{
+			x = ax_vec_value(child, (uint32) place[k]);
+			nulls[k] = x.null;
+		}
+		if (!nulls[k] && e->type.phys == AX_P_STR)
 			values[k] = string_datum(e, x.u.s.p, x.u.s.len);
-		else if (!x.null)
+		else if (!nulls[k])
 		{
 			values[k] = afdw_datum(e->type.id, &x);
 			if (e->coerce)
@@ -779,8 +811,8 @@ array_datum(AfdwOut *out, AfdwOutColumn *c, const ax_vec *v, uint32 i)
 			domain_check(values[k], nulls[k], e->typid, &e->domain_extra, out->cxt);
 	}
 	MemoryContextSwitchTo(old);
-	array = construct_md_array(values, nulls, 1, &n, &lower, elemtype, c->elem_len, c->elem_byval,
-							   c->elem_align);
+	array = construct_md_array(values, nulls, ndims, dims, lower, elemtype, c->elem_len,
+							   c->elem_byval, c->elem_align);
 	return PointerGetDatum(array);
 }
 

@@ -172,28 +172,6 @@ name_path(const char *name, uint32 *n)
 	return path;
 }
 
-/* Nested values have no such forms yet; as documents they can be had. */
-static void
-check_column(Oid relid, Form_pg_attribute att)
-{
-	Oid			base = getBaseType(att->atttypid);
-	Oid			elem = get_element_type(base);
-	const char *what = NULL;
-
-	if (get_typtype(base) == TYPTYPE_COMPOSITE)
-		what = "composite types";
-	else if (OidIsValid(elem) && get_typtype(getBaseType(elem)) == TYPTYPE_COMPOSITE)
-		what = "arrays of composite types";
-	else if (att->attndims > 1)
-		what = "arrays of several dimensions";
-	if (what)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" of foreign table \"%s\": %s are not supported yet",
-						NameStr(att->attname), get_rel_name(relid), what),
-				 errhint("Declare the column as jsonb.")));
-}
-
 /* A virtual column has the type of what it shows. */
 static void
 check_virtual(const AfdwColumn *col, ax_virtual virt)
@@ -256,7 +234,6 @@ define_column(AfdwTable *table, Form_pg_attribute att, ax_colspec *s)
 	AfdwColumn *col = &table->col[table->ncols];
 	AfdwColumnOptions co;
 
-	check_column(table->relid, att);
 	afdw_options_column(table->relid, att->attnum, &co);
 	col->attnum = att->attnum;
 	col->typid = att->atttypid;
@@ -356,6 +333,8 @@ table_define(Oid relid)
 	source.bind.match_by = table->opts.match_by;
 	source.bind.case_insensitive = table->opts.case_insensitive;
 	source.bind.allow_missing = table->opts.allow_missing_columns;
+	source.bind.legacy_lists = table->opts.legacy_lists;
+	source.bind.skip_null_keys = table->opts.skip_null_keys;
 	ax_error_clear(&err);
 	if (ax_source_create(afdw_engine(), &source, &table->source, &err) != AX_OK)
 		afdw_ereport(&err);

@@ -144,11 +144,17 @@ typedef struct ax_colspec
     const ax_value *deflt;     /* value where the file lacks the column; NULL: SQL null */
 } ax_colspec;
 
+/* How a list of one repeated group with one field is read where the file does not tell. */
+typedef enum ax_legacy_lists { AX_LISTS_AUTO, AX_LISTS_TWO_LEVEL, AX_LISTS_THREE_LEVEL }
+    ax_legacy_lists;
+
 typedef struct ax_bind_opts
 {
     uint8_t match_by;          /* ax_match_by */
     bool case_insensitive;
     bool allow_missing;
+    bool skip_null_keys;       /* entries of maps without a key are left out, else errors */
+    uint8_t legacy_lists;      /* ax_legacy_lists */
     const struct ax_fixed_col *fixed; /* [nfixed] columns that this file has not to answer for */
     uint32_t nfixed;
 } ax_bind_opts;

@@ -448,83 +448,6 @@ static ax_status missing(ax_task *t, const ax_colspec *col, const ax_bind_opts *
     return AX_OK;
 }
 
-/* ---- nested columns -------------------------------------------------------------------------- */
-
-/* Types to read the leaves of a shape as, where they are not their own. */
-static void leaf_types(const ax_pq_shape *root, const ax_pq_shape *s, uint8_t *as)
-{
-    uint32_t i;
-
-    if (s->kind == SHAPE_LEAF)
-        as[s->leaf0 - root->leaf0] = s->as;
-    for (i = 0; i < s->n; i++)
-        leaf_types(root, &s->child[i], as);
-}
-
-static ax_status nested_leaves(ax_task *t, const ax_pq_file *f, const ax_colspec *col,
-                               ax_pq_nest *nest)
-{
-    const ax_nested *of = nest->list ? col->type.nested : NULL;
-    uint8_t *as;
-    uint32_t i;
-
-    AX_NEW(t, as, (uint8_t *) ax_arena_alloc0(t->arena, nest->shape->nleaf + 1));
-    leaf_types(nest->shape, nest->shape, as);
-    for (i = 0; i < nest->shape->nleaf; i++)
-    {
-        const ax_pq_leaf *l = &f->leaf[nest->shape->leaf0 + i];
-        ax_colspec c = {.name = col->name, .type = l->type, .epoch = col->epoch,
-                        .encoding_check = col->encoding_check, .binary_as = col->binary_as};
-
-        if (of != NULL && of->n == 1)
-            c.type = of->type[0];
-        else if (as[i] != AX_T_NONE)
-            c.type = ax_type_make((ax_type_id) as[i]);
-        AX_TRY(ax_pq_conv_make(t, l, &c, &nest->conv[i]));
-        nest->conv[i].leaf_idx = nest->shape->leaf0 + i;
-    }
-    return AX_OK;
-}
-
-static ax_status bind_nested(ax_task *t, ax_arena *a, const ax_pq_file *f, const ax_field *fld,
-                             const ax_colspec *col, ax_pq_conv *out)
-{
-    const ax_pq_shape *s = NULL;
-    const ax_pq_elem *e;
-    const char *reason = NULL;
-    ax_pq_nest *nest;
-    uint32_t i = 0;
-
-    while (f->elem[i].field != fld)
-        i++;
-    e = &f->elem[i];
-    AX_CHECK(t, e->rep == (e->repetition == PQ_REPEATED), AX_EUNSUPPORTED,
-             "field \"%s\" lies inside a list: declare the list", fld->name);
-    AX_TRY(ax_pq_shape_make(t, a, f, i, &s, &reason));
-    AX_CHECK(t, reason == NULL, AX_EUNSUPPORTED, "column of type %s cannot be read: %s",
-             fld->source_type, reason);
-    AX_NEW(t, nest, (ax_pq_nest *) ax_arena_alloc0(a, sizeof *nest));
-    AX_NEW(t, nest->conv, (ax_pq_conv *) ax_arena_alloc0(a, s->nleaf * sizeof *nest->conv));
-    nest->shape = s;
-    nest->list = col->type.id == AX_T_LIST;
-    if (nest->list)
-    {
-        AX_CHECK(t, s->kind == SHAPE_LIST, AX_ETYPE, "file type %s cannot be read as %s",
-                 fld->source_type, ax_type_name((ax_type_id) col->type.id));
-        AX_CHECK(t, s->child->kind == SHAPE_LEAF, AX_EUNSUPPORTED,
-                 "arrays of lists, maps or groups are not supported yet: declare the column as "
-                 "jsonb");
-    }
-    else
-        AX_CHECK(t, col->type.id == AX_T_JSONB || col->type.id == AX_T_TEXT, AX_ETYPE,
-                 "file type %s cannot be read as %s", fld->source_type,
-                 ax_type_name((ax_type_id) col->type.id));
-    AX_TRY(nested_leaves(t, f, col, nest));
-    *out = (ax_pq_conv){.leaf = &f->leaf[s->leaf0], .leaf_idx = s->leaf0, .nest = nest,
-                        .type = col->type, .kind = CONV_NEST, .not_null = col->not_null};
-    return AX_OK;
-}
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
 static ax_status bind_column(ax_task *t, ax_arena *a, ax_pq_file *f, const ax_colspec *col,
@@ -553,7 +476,7 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_pq_file *f, const ax_co
     AX_CHECK(t, col->sub_path == NULL, AX_EUNSUPPORTED,
              "paths inside a document are not supported");
     if (l == NULL || l->max_rep > 0)
-        return bind_nested(t, a, f, fld, col, &b->conv[i]);
+        return ax_pq_bind_nested(t, a, f, fld, col, opts, &b->conv[i]);
     AX_TRY(ax_pq_conv_make(t, l, col, &b->conv[i]));
     b->conv[i].leaf_idx = (uint32_t) (l - f->leaf);
     return AX_OK;

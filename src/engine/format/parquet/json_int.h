@@ -14,7 +14,8 @@ typedef struct ax_pq_js
     size_t n, cap;
     const ax_pq_shape *root;
     ax_pq_slots *slots;       /* [root->nleaf] */
-    bool null_key;            /* a map of this row has one */
+    bool skip_null_keys;
+    bool null_key;            /* a map of this row has one, and it was not skipped */
     bool row_failed;          /* the error is one of this row's value, not of the chunk */
 } ax_pq_js;
 

@@ -7,8 +7,8 @@
  * their page is left or the window is full.  Rows that nobody wants are skipped in the same way,
  * their values by count.
  *
- * A list of scalars becomes a LIST vector.  All else becomes JSON text (nested_json.c), a VIEW or
- * DOC vector: the host makes what it wants of that.
+ * Lists of scalars become LIST vectors, one for each nesting.  All else becomes JSON text
+ * (nested_json.c), a VIEW or DOC vector: the host makes what it wants of that.
  *
  * Everything that is as large as the window is allocated in the batch's arena.
  *
@@ -475,39 +475,72 @@ static ax_status elements(ax_task *t, const ax_pq_slots *s, const ax_pq_shape *s
     return AX_OK;
 }
 
+/* Lists of one nesting: entries so far, and where their elements begin in the nesting below. */
+typedef struct level
+{
+    const ax_pq_shape *shape;
+    uint32_t *off;
+    uint8_t *null;
+    uint32_t n;
+    bool nulls;
+} level;
+
+/* Slot i belongs to lists of all levels; *total counts the elements of the innermost ones. */
+static ax_status list_slot(ax_task *t, const ax_pq_slots *s, uint32_t i, level *lv, uint32_t depth,
+                           uint32_t *total)
+{
+    uint32_t r = s->rep[i], d = s->def[i], k;
+
+    if (r > 0)
+        AX_CHECK(t, d >= lv[r - 1].shape->edef && s->def[i - 1] >= lv[r - 1].shape->edef,
+                 AX_ECORRUPT, "an empty or null list has more than one value");
+    for (k = r; k < depth; k++)
+    {
+        level *l = &lv[k];
+
+        if (k > 0 && d < lv[k - 1].shape->edef)
+            return AX_OK;
+        l->off[l->n] = k + 1 < depth ? lv[k + 1].n : *total;
+        l->null[l->n] = d < l->shape->def;
+        l->nulls |= l->null[l->n] != 0;
+        l->n++;
+    }
+    *total += d >= lv[depth - 1].shape->edef;
+    return AX_OK;
+}
+
 static ax_status list_vec(ax_task *t, ax_pq_col *c, uint32_t n, ax_batch *b, ax_vec *out)
 {
     const ax_pq_shape *shape = c->nread->nest->shape;
     const ax_pq_slots *s = &c->nread->leaf[0].s;
-    uint32_t *off, row = 0, total = 0, i;
-    ax_vec *child;
-    bool nulls = false;
+    level lv[PQ_MAX_DIMENSIONS];
+    uint32_t depth = 0, total = 0, i, k;
 
-    AX_NEW(t, off, (uint32_t *) ax_arena_values(b->arena, ((size_t) n + 1) * sizeof *off));
-    AX_NEW(t, child, (ax_vec *) ax_arena_alloc0(b->arena, sizeof *child));
-    *out = (ax_vec){.kind = AX_VK_LIST, .type = c->conv->type, .n = n};
-    AX_NEW(t, out->null, (uint8_t *) ax_arena_values(b->arena, n));
-    for (i = 0; i < s->n; i++)
+    for (; shape->kind == SHAPE_LIST; shape = shape->child, depth++)
     {
-        if (s->rep[i] == 0)
-        {
-            off[row] = total;
-            out->null[row] = s->def[i] < shape->def;
-            nulls |= out->null[row] != 0;
-            row++;
-        }
-        else
-            AX_CHECK(t, s->def[i] >= shape->edef && s->def[i - 1] >= shape->edef, AX_ECORRUPT,
-                     "an empty or null list has more than one value");
-        total += s->def[i] >= shape->edef;
+        size_t cap = depth == 0 ? n : s->n;
+
+        lv[depth] = (level){.shape = shape};
+        AX_NEW(t, lv[depth].off, (uint32_t *) ax_arena_values(b->arena, (cap + 1) * 4));
+        AX_NEW(t, lv[depth].null, (uint8_t *) ax_arena_values(b->arena, cap));
     }
-    AX_ASSERT(row == n);
-    off[n] = total;
-    if (!nulls)
-        out->null = NULL;
-    out->u.list.off = off;
-    out->u.list.child = child;
-    return elements(t, s, shape, total, b, child);
+    for (i = 0; i < s->n; i++)
+        AX_TRY(list_slot(t, s, i, lv, depth, &total));
+    AX_ASSERT(lv[0].n == n);
+    for (k = 0; k < depth; k++)
+    {
+        level *l = &lv[k];
+        ax_vec *child;
+
+        l->off[l->n] = k + 1 < depth ? lv[k + 1].n : total;
+        AX_NEW(t, child, (ax_vec *) ax_arena_alloc0(b->arena, sizeof *child));
+        *out = (ax_vec){.kind = AX_VK_LIST, .type = c->conv->type, .n = l->n,
+                        .null = l->nulls ? l->null : NULL};
+        out->u.list.off = l->off;
+        out->u.list.child = child;
+        out = child;
+    }
+    return elements(t, s, lv[depth - 1].shape, total, b, out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -542,7 +575,7 @@ static ax_status json_vec(ax_task *t, ax_pq_col *c, uint32_t n, ax_batch *b, ax_
     AX_NEW(t, len, (uint32_t *) ax_arena_values(b->arena, n * sizeof *len));
     *out = (ax_vec){.kind = AX_VK_VIEW, .type = c->conv->type, .n = n};
     AX_NEW(t, out->null, (uint8_t *) ax_arena_values(b->arena, n));
-    AX_TRY(ax_pq_nested_json(t, b->arena, r->nest->shape, slots, n, ptr, len, out->null,
+    AX_TRY(ax_pq_nested_json(t, b->arena, r->nest, slots, n, ptr, len, out->null,
                              &c->fail_row));
     for (i = 0; i < n; i++)
         nulls |= out->null[i] != 0;

@@ -4,8 +4,8 @@
  * list must agree on where its elements begin and end, and on what is null: that is checked at
  * every step, since each leaf was read from bytes of its own.
  *
- * Repeated names stay (the last one wins in the host); a null as the key of a map is an error of
- * its row; maps whose keys are no scalars become arrays of {"key", "value"}.
+ * Repeated names stay (the last one wins in the host); an entry of a map whose key is null is an
+ * error of its row, or left out; maps whose keys are no scalars become arrays of {"key", "value"}.
  *
  * Recursion is as deep as the schema, which is limited (PQ_MAX_DEPTH). */
 #include "json_int.h"
@@ -37,18 +37,34 @@ static ax_status leaf(ax_pq_js *w, const ax_pq_shape *s, bool key)
     return ax_pq_js_str(w, "null");
 }
 
+static ax_status named(ax_pq_js *w, const char *name)
+{
+    AX_TRY(ax_pq_js_quoted(w, (const uint8_t *) name, strlen(name)));
+    return ax_pq_js_str(w, ":");
+}
+
 static ax_status fields(ax_pq_js *w, const ax_pq_shape *s)
 {
+    bool any = false;
     uint32_t i;
 
     AX_TRY(ax_pq_js_str(w, "{"));
     for (i = 0; i < s->n; i++)
     {
-        if (i > 0)
+        bool null_key = w->null_key;
+        size_t mark = w->n;
+
+        if (any)
             AX_TRY(ax_pq_js_str(w, ","));
-        AX_TRY(ax_pq_js_quoted(w, (const uint8_t *) s->child[i].name, strlen(s->child[i].name)));
-        AX_TRY(ax_pq_js_str(w, ":"));
+        AX_TRY(named(w, s->child[i].name));
         AX_TRY(value(w, &s->child[i]));
+        if (s->child[i].hidden)
+        {
+            w->n = mark;
+            w->null_key = null_key;
+        }
+        else
+            any = true;
     }
     return ax_pq_js_str(w, "}");
 }
@@ -69,32 +85,34 @@ ax_status ax_pq_js_goes_on(ax_pq_js *w, const ax_pq_shape *s, bool *out)
     return AX_OK;
 }
 
-static ax_status entry(ax_pq_js *w, const ax_pq_shape *s)
+/* One entry of a map; object: as a field. */
+static ax_status entry(ax_pq_js *w, const ax_pq_shape *s, bool object)
 {
-    bool scalar_key = s->child[0].kind == SHAPE_LEAF;
-
-    if (!scalar_key)
-    {
-        AX_TRY(ax_pq_js_str(w, "{\"key\":"));
-        AX_TRY(value(w, &s->child[0]));
-        AX_TRY(ax_pq_js_str(w, ",\"value\":"));
-    }
-    else
+    if (object)
     {
         AX_TRY(leaf(w, &s->child[0], true));
         AX_TRY(ax_pq_js_str(w, ":"));
+    }
+    else
+    {
+        AX_TRY(ax_pq_js_str(w, "{"));
+        AX_TRY(named(w, s->entries ? s->child[0].name : "key"));
+        AX_TRY(value(w, &s->child[0]));
+        AX_TRY(ax_pq_js_str(w, ","));
+        AX_TRY(named(w, s->entries && s->n > 1 ? s->child[1].name : "value"));
     }
     if (s->n == 1)
         AX_TRY(ax_pq_js_str(w, "null"));
     else
         AX_TRY(value(w, &s->child[1]));
-    return scalar_key ? AX_OK : ax_pq_js_str(w, "}");
+    return object ? AX_OK : ax_pq_js_str(w, "}");
 }
 
 /* The elements of a list or the entries of a map. */
 static ax_status elements(ax_pq_js *w, const ax_pq_shape *s)
 {
-    bool object = s->kind == SHAPE_MAP && s->child[0].kind == SHAPE_LEAF, more = true, any = false;
+    bool object = s->kind == SHAPE_MAP && s->child[0].kind == SHAPE_LEAF && !s->entries;
+    bool more = true, any = false;
     ax_pq_slots *l = ax_pq_js_first(w, s);
     uint32_t i;
 
@@ -106,17 +124,26 @@ static ax_status elements(ax_pq_js *w, const ax_pq_shape *s)
         AX_CHECK(w->t, !more, AX_ECORRUPT, "an empty list has more than one value");
         return ax_pq_js_str(w, object ? "}" : "]");
     }
-    for (; more; any = true)
+    while (more)
     {
+        bool null_key = w->null_key;
+        size_t mark = w->n;
+
         for (i = 0; i < s->nleaf; i++)
             AX_CHECK(w->t, l[i].at < l[i].n && l[i].def[l[i].at] >= s->edef, AX_ECORRUPT,
                      "an element of a list is not there");
         if (any)
             AX_TRY(ax_pq_js_str(w, ","));
-        if (s->kind == SHAPE_MAP)
-            AX_TRY(entry(w, s));
+        w->null_key = false;
+        AX_TRY(s->kind == SHAPE_MAP ? entry(w, s, object) : value(w, s->child));
+        if (object && w->null_key && w->skip_null_keys)
+        {
+            w->n = mark;
+            w->null_key = false;
+        }
         else
-            AX_TRY(value(w, s->child));
+            any = true;
+        w->null_key |= null_key;
         AX_TRY(ax_pq_js_goes_on(w, s, &more));
     }
     return ax_pq_js_str(w, object ? "}" : "]");
@@ -146,11 +173,13 @@ static ax_status value(ax_pq_js *w, const ax_pq_shape *s)
     return s->kind == SHAPE_VARIANT ? ax_pq_js_variant(w, s) : fields(w, s);
 }
 
-ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_shape *shape, ax_pq_slots *slots,
+ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_nest *nest, ax_pq_slots *slots,
                             uint32_t n, const uint8_t **ptr, uint32_t *len, uint8_t *null,
                             uint32_t *fail_row)
 {
-    ax_pq_js w = {.t = t, .a = a, .root = shape, .slots = slots};
+    const ax_pq_shape *shape = nest->shape;
+    ax_pq_js w = {.t = t, .a = a, .root = shape, .slots = slots,
+                  .skip_null_keys = nest->skip_null_keys};
     size_t *end;
     ax_status st;
     uint32_t i, k;

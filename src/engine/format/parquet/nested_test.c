@@ -152,8 +152,18 @@ static void show_list(const ax_vec *v, uint32_t row)
     add("<", 1);
     for (i = v->u.list.off[row]; i < v->u.list.off[row + 1]; i++)
     {
-        ax_value e = ax_vec_value(v->u.list.child, i);
+        const ax_vec *child = v->u.list.child;
+        ax_value e;
 
+        if (child->kind == AX_VK_LIST)
+        {
+            if (child->null != NULL && child->null[i])
+                add("-", 1);
+            else
+                show_list(child, i);
+            continue;
+        }
+        e = ax_vec_value(child, i);
         add(buf, (size_t) snprintf(buf, sizeof buf, e.null ? "%s-" : "%s%lld",
                                    i > v->u.list.off[row] ? "," : "", (long long) e.u.i));
     }
@@ -458,17 +468,34 @@ static void values_out_of_range(void **state)
     assert_int_equal(x.poison.place.row, 1);
 }
 
-static void refused(void **state)
+static void lists_of_lists_are_arrays(void **state)
+{
+    (void) state;
+    begin(7);
+    elem("a", PQ_OPTIONAL, 1, 0, LIST);
+    elem("list", PQ_REPEATED, 1, 0, NONE);
+    elem("element", PQ_OPTIONAL, 1, 0, LIST);
+    elem("list", PQ_REPEATED, 1, 0, NONE);
+    elem("element", PQ_OPTIONAL, 0, PQ_INT32, NONE);
+    /* levels: 0 null, 1 empty, 2 null in it, 3 empty in it, 4 null in that, 5 a value */
+    leaf("021110 00000", "553240 13520", 2, 5, PQ_PAGE_DATA_V2);
+    assert_int_equal(open_file(), AX_OK);
+    expect(json(), NULL, "[[1,2],[],null,[null]] - [] [[]] [[3]] [null] - ");
+    expect(list(), NULL, "<<1,2><>-<->> - <> <<>> <<3>> <-> - ");
+}
+
+static void elements_of_no_scalars(void **state)
 {
     (void) state;
     begin(1);
     elem("a", PQ_REQUIRED, 1, 0, LIST);
-    elem("list", PQ_REPEATED, 1, 0, NONE);
-    elem("element", PQ_OPTIONAL, 1, 0, LIST);
-    elem("list", PQ_REPEATED, 0, PQ_INT32, NONE);
-    leaf("02", "33", 2, 3, PQ_PAGE_DATA);
+    elem("list", PQ_REPEATED, 2, 0, NONE);
+    elem("x", PQ_REQUIRED, 0, PQ_INT32, NONE);
+    elem("y", PQ_REQUIRED, 0, PQ_INT32, NONE);
+    leaf("01", "11", 1, 1, PQ_PAGE_DATA);
+    leaf("01", "11", 1, 1, PQ_PAGE_DATA);
     assert_int_equal(open_file(), AX_OK);
-    expect(json(), NULL, "[[1,2]] ");
+    expect(json(), NULL, "[{\"x\":1,\"y\":1},{\"x\":2,\"y\":2}] ");
     assert_int_equal(scan_as("a", list(), NULL), AX_EUNSUPPORTED);
 }
 
@@ -484,7 +511,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(leaves_that_disagree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(levels_that_cannot_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(values_out_of_range, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_of_lists_are_arrays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(elements_of_no_scalars, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

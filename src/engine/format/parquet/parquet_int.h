@@ -3,7 +3,8 @@
  *   thrift.c      the compact protocol, over a bounds-checked cursor
  *   footer.c      tail and FileMetaData; column chunks stay bytes until asked for
  *   schema.c      schema elements to a tree of fields and a list of leaves
- *   bind.c conv.c declared columns to leaves, and kernels from physical values to engine values
+ *   bind.c        declared columns to leaves; bind_nested.c: to groups and repeated fields
+ *   conv.c        kernels from physical values to engine values
  *   page.c        headers, checks, decompression
  *   levels.c      run-length / bit-packed hybrid, definition levels
  *   decode_*.c    one file an encoding
@@ -54,6 +55,7 @@ enum
     PQ_MAX_DEPTH = 64,                   /* of thrift structs and of the schema tree */
     PQ_MAX_PAGE_BYTES = 1 << 30,         /* of one page after decompression */
     PQ_MAX_TYPE_LENGTH = 1 << 20,
+    PQ_MAX_DIMENSIONS = 6,               /* of arrays, in the host too */
     PQ_TAIL_BYTES = 64 << 10             /* read at the end of a file before its size is known */
 };
 
@@ -150,8 +152,10 @@ typedef struct ax_pq_shape
     uint8_t rep;              /* LIST, MAP: a slot of this level or more goes on with the list */
     const char *name;         /* of the element, shown */
     uint32_t leaf0, nleaf;    /* in the file; 0 leaves: a struct without fields */
-    uint8_t as;               /* LEAF: ax_type_id to read it as inside of JSON, 0: its own */
-    const struct ax_pq_shape *child; /* [n] LIST 1; MAP 2, or 1: keys only; STRUCT its fields;
+    bool hidden;              /* a field of a struct that the declaration lacks */
+    bool entries;             /* MAP: an array of entries, with the names of the children */
+    const ax_type *as;        /* LEAF: what to read it as inside of JSON, NULL: its own type */
+    struct ax_pq_shape *child; /* [n] LIST 1; MAP 2, or 1: keys only; STRUCT its fields;
                                * VARIANT 3: metadata, value, typed_value, each may be ABSENT (the
                                * levels below the root have no metadata).  Below typed_value, the
                                * element of a list and the fields of a struct, which are in order
@@ -239,9 +243,10 @@ ax_status ax_pq_shown(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n, con
 /* Build schema and leaves from `n` elements at c. */
 ax_status ax_pq_schema_parse(ax_task *t, ax_pq_file *f, ax_cur *c, uint32_t n) AX_MUST_USE;
 
-/* The meaning of element `elem`; it lives in a.  *reason: why it cannot be read, else NULL. */
+/* The meaning of element `elem`; it lives in a.  lists: ax_legacy_lists.  *reason: why it cannot
+ * be read, else NULL. */
 ax_status ax_pq_shape_make(ax_task *t, ax_arena *a, const ax_pq_file *f, uint32_t elem,
-                           const ax_pq_shape **out, const char **reason) AX_MUST_USE;
+                           uint8_t lists, ax_pq_shape **out, const char **reason) AX_MUST_USE;
 
 /* Types and refusals of the columns that are groups or repeated. */
 ax_status ax_pq_shape_fields(ax_task *t, ax_pq_file *f) AX_MUST_USE;
@@ -278,12 +283,14 @@ typedef enum ax_pq_convkind
 
 struct ax_pq_conv;
 
-/* How a nested column is read.  A list of scalars becomes a LIST vector, all others JSON text. */
+/* How a nested column is read.  Lists of scalars, one in another, become LIST vectors, all others
+ * JSON text. */
 typedef struct ax_pq_nest
 {
     const ax_pq_shape *shape;
     struct ax_pq_conv *conv;  /* [shape->nleaf] */
     bool list;
+    bool skip_null_keys;      /* entries of maps without a key are left out */
 } ax_pq_nest;
 
 /* From the physical values of a leaf to the values of a declared column.  Immutable. */
@@ -316,6 +323,11 @@ typedef struct ax_pq_bind
 
 ax_status ax_pq_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_colspec *col,
                           uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out) AX_MUST_USE;
+
+/* Bind a column to a group or a repeated field. */
+ax_status ax_pq_bind_nested(ax_task *t, ax_arena *a, const ax_pq_file *f, const ax_field *fld,
+                            const ax_colspec *col, const ax_bind_opts *opts,
+                            ax_pq_conv *out) AX_MUST_USE;
 
 /* Choose the conversion of a leaf to a declared type; ETYPE when there is none. */
 ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *leaf, const ax_colspec *col,
@@ -537,9 +549,10 @@ typedef struct ax_pq_slots
     uint32_t at, val_at;      /* where assembly stands */
 } ax_pq_slots;
 
-/* Rows [0, n) of a window as JSON texts.  leaf0: file ordinal of slots[0].  null[i] is set for rows
+/* Rows [0, n) of a window as JSON texts.  slots: of the leaves of the shape.  null[i] is set for
+ * rows
  * that are null, their length is 0.  *fail_row: the row that raised, else UINT32_MAX. */
-ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_shape *shape, ax_pq_slots *slots,
+ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_nest *nest, ax_pq_slots *slots,
                             uint32_t n, const uint8_t **ptr, uint32_t *len, uint8_t *null,
                             uint32_t *fail_row) AX_MUST_USE;
 

@@ -23,6 +23,7 @@ typedef struct maker
     ax_task *t;
     ax_arena *a;
     const ax_pq_file *f;
+    uint8_t lists;            /* ax_legacy_lists */
     const char *reason;       /* the first one */
 } maker;
 
@@ -77,6 +78,8 @@ static bool three_levels(const maker *m, uint32_t list, uint32_t x)
         return false;
     if (m->f->elem[x].lt == LT_LIST || m->f->elem[x].lt == LT_MAP)
         return false;
+    if (m->lists != AX_LISTS_AUTO)
+        return m->lists == AX_LISTS_THREE_LEVEL;
     return strcmp(f->name, "array") != 0 &&
            !(strncmp(f->name, name, n) == 0 && strcmp(f->name + n, "_tuple") == 0);
 }
@@ -122,8 +125,11 @@ static ax_status map(maker *m, uint32_t i, ax_pq_shape *out)
 
 static ax_status variant(maker *m, uint32_t i, bool root, ax_pq_shape *out);
 
+static const ax_type raw_bytes = {.id = AX_T_BYTEA, .phys = AX_P_STR};
+static const ax_type raw_ints = {.id = AX_T_INT8, .phys = AX_P_I64};
+
 /* Can the leaf be a shredded scalar?  *as: the type to read it as. */
-static bool shredded_scalar(const ax_pq_leaf *l, uint8_t *as)
+static bool shredded_scalar(const ax_pq_leaf *l, const ax_type **as)
 {
     switch (l->lt.kind)
     {
@@ -134,7 +140,7 @@ static bool shredded_scalar(const ax_pq_leaf *l, uint8_t *as)
         case LT_TIME:
             return l->lt.unit == UNIT_US && !l->lt.utc;
         case LT_TIMESTAMP:
-            *as = AX_T_INT8;
+            *as = &raw_ints;
             return l->lt.unit != UNIT_MS;
         case LT_DECIMAL:
         case LT_DATE:
@@ -223,7 +229,7 @@ static ax_status variant(maker *m, uint32_t i, bool root, ax_pq_shape *out)
         else
         {
             child[n] = (ax_pq_shape){.kind = SHAPE_LEAF, .def = x->def, .name = x->field->name,
-                                     .as = AX_T_BYTEA, .leaf0 = x->leaf0, .nleaf = x->nleaf};
+                                     .as = &raw_bytes, .leaf0 = x->leaf0, .nleaf = x->nleaf};
             if (!is_leaf(m, at) || m->f->leaf[x->leaf0].phys != PQ_BYTE_ARRAY ||
                 x->repetition == PQ_REPEATED)
                 refuse(m, "metadata or value of a variant is not a BYTE_ARRAY");
@@ -281,9 +287,9 @@ static ax_status value(maker *m, uint32_t i, ax_pq_shape *out)
 }
 
 ax_status ax_pq_shape_make(ax_task *t, ax_arena *a, const ax_pq_file *f, uint32_t elem,
-                           const ax_pq_shape **out, const char **reason)
+                           uint8_t lists, ax_pq_shape **out, const char **reason)
 {
-    maker m = {.t = t, .a = a, .f = f};
+    maker m = {.t = t, .a = a, .f = f, .lists = lists};
     ax_pq_shape *s;
 
     AX_NEW(t, s, (ax_pq_shape *) ax_arena_alloc0(a, sizeof *s));
@@ -318,11 +324,11 @@ ax_status ax_pq_shape_fields(ax_task *t, ax_pq_file *f)
     for (i = 0; i < f->nelem; i += f->elem[i].span)
     {
         ax_field *fld = f->elem[i].field;
-        const ax_pq_shape *s = NULL;
+        ax_pq_shape *s = NULL;
 
         if (f->elem[i].repetition != PQ_REPEATED && fld->nchild == 0 && f->elem[i].nleaf == 1)
             continue;
-        AX_TRY(ax_pq_shape_make(t, t->arena, f, i, &s, &fld->refusal));
+        AX_TRY(ax_pq_shape_make(t, t->arena, f, i, AX_LISTS_AUTO, &s, &fld->refusal));
         fld->type = ax_type_make(AX_T_JSONB);
         if (s->kind == SHAPE_LIST && s->child->kind == SHAPE_LEAF)
             AX_TRY(list_type(t, f, s, &fld->type));
