@@ -247,13 +247,16 @@ void ax_query_profile(const ax_query *q, ax_profile *out)
     memcpy(out->files_pruned, p.files_pruned, sizeof out->files_pruned);
     out->splits = p.splits;
     memcpy(out->splits_pruned, p.splits_pruned, sizeof out->splits_pruned);
+    out->files_done = p.files_done;
     out->splits_done = p.splits_done;
+    out->bytes_total = p.bytes_total;
     out->scan = p.scan;
     out->requests = p.requests;
     out->bytes_read = p.bytes_read;
     out->bytes_cached = p.bytes_cached;
     out->rows_out = p.rows_out;
     out->groups = p.groups;
+    out->memory_bytes = p.memory_bytes;
     out->memory_peak_bytes = p.memory_peak_bytes;
     out->threads_granted = p.threads_granted;
     out->threads_peak = p.threads_peak;

@@ -242,13 +242,15 @@ typedef struct ax_profile
     const char *split_unit;                       /* "row group" */
     uint64_t files, files_pruned[AX_PRUNED_CNT];
     uint64_t splits, splits_pruned[AX_PRUNED_CNT];
-    uint64_t splits_done;
+    uint64_t files_done;                          /* lanes have gone past them */
+    uint64_t splits_done;                         /* read, or answered from metadata */
+    int64_t bytes_total;                          /* of the files */
     ax_scan_stats scan;
     uint64_t requests, bytes_read, bytes_cached;
     uint64_t rows_out;
     uint64_t groups;                              /* groups of the top aggregate */
     uint64_t spilled_bytes;                       /* always 0 yet */
-    int64_t memory_peak_bytes;
+    int64_t memory_bytes, memory_peak_bytes;
     uint32_t threads_granted, threads_peak;
     uint64_t elapsed_ns, cpu_ns;                  /* since the first next; CPU of all jobs */
     uint64_t open_ns, aggregate_ns, sort_ns;

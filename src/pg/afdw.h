@@ -15,6 +15,7 @@
  *	 slot.c		 values: batch to Datum and Datum to ax_value
  *	 host.c		 functions that PostgreSQL computes for the engine
  *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
+ *	 shared.c	 shared memory					 activity.c	 stat_queries, query_log
  *	 introspect.c functions and views about files, options and the build
  *
  * Only the backend's own thread runs code of these files, with one exception:
@@ -65,6 +66,7 @@ extern uint32 afdw_allowed(void);
 /* Raise an error of the engine.  Copies it first, so that it may be in memory that goes away. */
 pg_noreturn extern void afdw_ereport(const ax_error *err);
 extern char *afdw_error_text(const ax_error *err);
+extern char *afdw_server_text(const char *s);
 
 /* ---- option.c --------------------------------------------------------- */
 
@@ -324,6 +326,37 @@ extern ForeignScan *afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 extern void afdw_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 								 RelOptInfo *output_rel, void *extra);
 
+/* ---- shared.c, activity.c --------------------------------------------- */
+
+extern void *afdw_shared(Size size, void (*init) (void *));
+
+#define AFDW_UPDATE_MS 100		/* progress is told so often */
+
+typedef enum AfdwPhase
+{
+	AFDW_PHASE_STARTING, AFDW_PHASE_EXECUTING, AFDW_PHASE_RETURNING
+} AfdwPhase;
+
+/* What a query of this backend tells the others. */
+typedef struct AfdwActivity
+{
+	bool		begun;
+	Oid			relid,
+				userid;
+	int64		queryid;
+	TimestampTz start,
+				updated;		/* counters in the slot */
+	uint64		batches;
+	struct AfdwSlot *slot;		/* in shared memory; NULL: not shown */
+	char		sqlstate[6];
+	char		error[256];
+} AfdwActivity;
+
+extern void afdw_activity_begin(AfdwActivity *a);
+extern void afdw_activity_update(AfdwActivity *a, const ax_query *q, AfdwPhase phase);
+extern void afdw_activity_error(AfdwActivity *a, const ax_error *err);
+extern void afdw_activity_end(AfdwActivity *a, const ax_query *q, bool failed);
+
 /* ---- query.c ---------------------------------------------------------- */
 
 typedef struct AfdwQuery AfdwQuery;
@@ -349,7 +382,9 @@ extern bool afdw_query_open_some(ax_source *source, const AfdwOptions *opts,
 extern AfdwQuery *afdw_query_start(const ax_plan *plan, const AfdwOptions *opts,
 								   const ax_params *params, AfdwHosts *hosts, MemoryContext cxt);
 extern void afdw_query_rebind(AfdwQuery *query, const ax_params *params);
+extern void afdw_query_watch(AfdwQuery *query, Oid relid, int64 queryid);
 extern ax_batch *afdw_query_next(AfdwQuery *query);
+extern void afdw_query_raise(AfdwQuery *query, const ax_error *err) pg_attribute_noreturn();
 extern ax_query *afdw_query_handle(AfdwQuery *query);
 extern void afdw_query_end(AfdwQuery *query);
 

@@ -82,6 +82,13 @@
 #define F_REVERSE F_REVERSE_TEXT
 #endif
 
+/* A number of this backend below MaxBackends. */
+#if PG_VERSION_NUM >= 170000
+#define afdw_my_proc_index() ((int) MyProcNumber)
+#else
+#define afdw_my_proc_index() ((int) MyBackendId - 1)
+#endif
+
 static inline void
 afdw_reserve_guc_prefix(const char *prefix)
 {

@@ -15,8 +15,8 @@
 #include "afdw.h"
 
 /* Text of the engine is UTF-8 or bytes of a file; make it valid in this database. */
-static char *
-server_text(const char *s)
+char *
+afdw_server_text(const char *s)
 {
 	int			encoding = GetDatabaseEncoding();
 	int			len = (int) strlen(s);
@@ -67,7 +67,7 @@ place_text(const ax_place *place)
 char *
 afdw_error_text(const ax_error *err)
 {
-	return server_text(err->msg[0] ? err->msg : ax_status_text(err->code));
+	return afdw_server_text(err->msg[0] ? err->msg : ax_status_text(err->code));
 }
 
 void
@@ -77,13 +77,13 @@ afdw_ereport(const ax_error *err)
 	const char *state = copy.code == AX_EHOST && copy.sqlstate[0] ? copy.sqlstate :
 		ax_status_sqlstate(copy.code);
 	char	   *msg = afdw_error_text(&copy);
-	char	   *detail = copy.detail[0] ? server_text(copy.detail) : NULL;
+	char	   *detail = copy.detail[0] ? afdw_server_text(copy.detail) : NULL;
 	char	   *place = place_text(&copy.place);
 	/* The account of the query is the one that a setting limits. */
 	bool		limited = copy.code == AX_ENOMEM && strstr(copy.detail, "Budget \"query\"") != NULL;
 
 	if (place)
-		place = server_text(place);
+		place = afdw_server_text(place);
 	ereport(ERROR,
 			(errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3], state[4])),
 			 errmsg("%s", msg),

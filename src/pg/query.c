@@ -38,6 +38,8 @@ struct AfdwQuery
 	MemoryContextCallback callback;
 	AfdwHosts  *hosts;			/* answers its questions; NULL: it has none */
 	AfdwQuery  *next;			/* list of live queries */
+	bool		watched;		/* others shall see it */
+	AfdwActivity activity;
 };
 
 static ax_engine *engine = NULL;
@@ -57,7 +59,7 @@ wake_backend(void *arg)
 
 /* Takes the query off the list and destroys it; the handle stays. */
 static void
-query_destroy(AfdwQuery *query)
+query_destroy(AfdwQuery *query, bool failed)
 {
 	for (AfdwQuery **p = &live; *p; p = &(*p)->next)
 		if (*p == query)
@@ -66,7 +68,11 @@ query_destroy(AfdwQuery *query)
 			break;
 		}
 	if (query->q)
+	{
+		ax_query_stop(query->q);
+		afdw_activity_end(&query->activity, query->q, failed);
 		ax_query_destroy(query->q);
+	}
 	query->q = NULL;
 }
 
@@ -77,7 +83,7 @@ owner_release(Datum res)
 	AfdwQuery  *query = (AfdwQuery *) DatumGetPointer(res);
 
 	query->owner = NULL;
-	query_destroy(query);
+	query_destroy(query, true);
 }
 
 static char *
@@ -109,7 +115,7 @@ owner_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, void 
 		if (isCommit)
 			elog(WARNING, "analytics_fdw query leaked past the end of its resource owner");
 		query->owner = NULL;
-		query_destroy(query);
+		query_destroy(query, true);
 	}
 }
 #endif
@@ -131,7 +137,7 @@ context_callback(void *arg)
 	AfdwQuery  *query = (AfdwQuery *) arg;
 
 	owner_forget(query);
-	query_destroy(query);
+	query_destroy(query, true);
 	free(query);
 }
 
@@ -143,7 +149,7 @@ static void
 backend_exit(int code, Datum arg)
 {
 	while (live)
-		query_destroy(live);
+		query_destroy(live, true);
 	if (engine)
 		ax_engine_destroy(engine);
 	engine = NULL;
@@ -353,11 +359,28 @@ afdw_query_start(const ax_plan *plan, const AfdwOptions *opts, const ax_params *
 	return query;
 }
 
+/* From its first row on other sessions see what the query does. */
+void
+afdw_query_watch(AfdwQuery *query, Oid relid, int64 queryid)
+{
+	query->watched = true;
+	query->activity.relid = relid;
+	query->activity.queryid = queryid;
+}
+
 void
 afdw_query_rebind(AfdwQuery *query, const ax_params *params)
 {
 	if (ax_query_rebind(query->q, params) != AX_OK)
 		afdw_ereport(ax_query_error(query->q));
+}
+
+/* Raises an error of this query. */
+void
+afdw_query_raise(AfdwQuery *query, const ax_error *err)
+{
+	afdw_activity_error(&query->activity, err);
+	afdw_ereport(err);
 }
 
 /* The engine asks for something that only the host has. */
@@ -380,19 +403,23 @@ answer_request(AfdwQuery *query)
  * Goes on until there is a batch or the end (*batch NULL).  false: the query failed.
  *
  * Every timeout and every kind of cancellation sets the latch, so waiting
- * needs no timeout of its own.
+ * needs no timeout of its own, but for telling progress.
  */
 static bool
 step(AfdwQuery *query, ax_batch **batch)
 {
 	for (;;)
 	{
+		long		timeout = -1L;
+
 		*batch = NULL;
 		CHECK_FOR_INTERRUPTS();
 		ResetLatch(MyLatch);	/* before looking: a wake-up in between is not lost */
 		switch (ax_query_next(query->q, batch))
 		{
 			case AX_NEXT_BATCH:
+				afdw_activity_update(&query->activity, query->q, AFDW_PHASE_RETURNING);
+				return true;
 			case AX_NEXT_DONE:
 				return true;
 			case AX_NEXT_ERROR:
@@ -401,10 +428,13 @@ step(AfdwQuery *query, ax_batch **batch)
 				answer_request(query);
 				break;
 			case AX_NEXT_WAIT:
-				/* A single-user server does not block SIGURG, so wake-ups may be lost there. */
+				afdw_activity_update(&query->activity, query->q, AFDW_PHASE_EXECUTING);
+				if (!IsUnderPostmaster)
+					timeout = 10L;	/* SIGURG is not blocked there, so wake-ups may be lost */
+				else if (query->activity.slot)
+					timeout = AFDW_UPDATE_MS;
 				(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
-								 (IsUnderPostmaster ? 0 : WL_TIMEOUT),
-								 IsUnderPostmaster ? -1L : 10L, wait_event);
+								 (timeout > 0 ? WL_TIMEOUT : 0), timeout, wait_event);
 				break;
 		}
 	}
@@ -418,8 +448,10 @@ afdw_query_next(AfdwQuery *query)
 
 	if (query->q == NULL)
 		elog(ERROR, "analytics_fdw query was stopped");
+	if (query->watched && !query->activity.begun)
+		afdw_activity_begin(&query->activity);
 	if (!step(query, &batch))
-		afdw_ereport(ax_query_error(query->q));
+		afdw_query_raise(query, ax_query_error(query->q));
 	return batch;
 }
 
@@ -465,5 +497,5 @@ void
 afdw_query_end(AfdwQuery *query)
 {
 	owner_forget(query);
-	query_destroy(query);
+	query_destroy(query, false);
 }

@@ -183,6 +183,7 @@ afdw_scan_start(ForeignScanState *node)
 		afdw_table_open_files(scan->table, scan->built.conj, scan->built.nconj, &params);
 		scan->query = afdw_query_start(scan->built.plan, &scan->table->opts, &params,
 									   scan->hosts, scan->plan_cxt);
+		afdw_query_watch(scan->query, scan->relid, (int64) estate->es_plannedstmt->queryId);
 	}
 }
 
@@ -193,7 +194,7 @@ next_batch(AfdwScan *scan)
 	while (scan->row >= scan->nrows)
 	{
 		if (scan->batch && scan->batch->poison)
-			afdw_ereport(scan->batch->poison);
+			afdw_query_raise(scan->query, scan->batch->poison);
 		scan->row = scan->nrows = 0;
 		scan->batch = afdw_query_next(scan->query);
 		if (scan->batch == NULL)

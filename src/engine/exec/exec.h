@@ -144,12 +144,13 @@ typedef enum ax_exec_next_result
 typedef struct ax_exec_profile
 {
     const char *format, *split_unit;
-    uint64_t files, splits, splits_done;
+    uint64_t files, files_done, splits, splits_done;
+    int64_t bytes_total;
     uint64_t files_pruned[AX_PRUNED_CNT], splits_pruned[AX_PRUNED_CNT];
     ax_scan_stats scan;
     uint64_t requests, bytes_read, bytes_cached;
     uint64_t rows_out, groups;
-    int64_t memory_peak_bytes;
+    int64_t memory_bytes, memory_peak_bytes;
     uint32_t threads_granted, threads_peak;
     uint64_t elapsed_ns, cpu_ns, open_ns, aggregate_ns, sort_ns;
     uint64_t host_calls, host_values;

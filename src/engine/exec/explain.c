@@ -17,6 +17,16 @@ static uint64_t unclaimed(const ax_scan *s)
     return n;
 }
 
+/* Files whose work has all been claimed; at least so many, when work is not in file order. */
+static uint32_t files_passed(const ax_scan *s)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = atomic_load_explicit(&s->cursor, memory_order_relaxed); i < s->nwork; i++)
+        left += left == 0 || s->work[i].file != s->work[i - 1].file;
+    return left < s->snap->nfiles ? s->snap->nfiles - left : 0;
+}
+
 /* All is counted for each run. */
 static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
 {
@@ -37,6 +47,8 @@ static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
         out->files += (uint64_t) s->nfiles * runs;
         if (x->state == AX_ES_DRAINED)
             out->files_pruned[AX_PRUNED_LIMIT] += unclaimed(st->scan);
+        out->files_done += files_passed(st->scan) + (uint64_t) s->nfiles * (runs - 1);
+        out->bytes_total += s->bytes;
         for (uint32_t i = 0; i < s->nfiles && out->split_unit[0] == '\0'; i++)
         {
             const ax_fmt_file *file = ax_snapfile_file(&s->file[i]);
@@ -91,6 +103,7 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
     out->host_values = LOAD(host_values);
     out->aggregate_ns = LOAD(agg_ns);
     out->sort_ns = LOAD(sort_ns);
+    out->memory_bytes = LOAD(budget.used_bytes);
     out->memory_peak_bytes = LOAD(budget.peak_bytes);
     out->threads_granted = x->max_lanes;
     out->threads_peak = x->peak_threads;

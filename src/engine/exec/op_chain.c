@@ -186,7 +186,13 @@ ax_status ax_op_run(ax_lane *l, uint32_t i, ax_batch **b, ax_go *go)
     switch ((ax_op_kind) op->kind)
     {
     case AX_OP_FILTER:
-        return run_filter(l, op, s, b, go);
+    {
+        uint64_t begin_ns = ax_exec_now_ns();
+        ax_status st = run_filter(l, op, s, b, go);
+
+        l->stats.filter_ns += ax_exec_now_ns() - begin_ns;
+        return st;
+    }
     case AX_OP_PROJECT:
         return run_project(l, op, s, b, go);
     case AX_OP_LIMIT:

@@ -227,8 +227,12 @@ static ax_status drive(ax_lane *l, ax_go *go)
         if (l->fetching)
         {
             ax_io_ready ready;
+            uint64_t begin_ns = ax_exec_now_ns();
+            ax_status st = ax_io_fetch(&l->task, l->stage->x->env->io, &l->ev.need, &l->job,
+                                       &ready);
 
-            AX_TRY(ax_io_fetch(&l->task, l->stage->x->env->io, &l->ev.need, &l->job, &ready));
+            l->stats.read_ns += ax_exec_now_ns() - begin_ns; /* all of it where reads are local */
+            AX_TRY(st);
             if (ready == AX_IO_PENDING)
             {
                 *go = AX_GO_PARK;
@@ -300,6 +304,7 @@ static ax_status begin_read(ax_lane *l, ax_match match)
 
     if (s->meta != NULL && match == AX_MATCH_ALL && ax_meta_answers(s, &l->work))
     {
+        atomic_fetch_add_explicit(&l->stage->x->splits_done, 1, memory_order_relaxed);
         l->scan_state = AX_SCAN_CLAIM;
         return AX_OK;
     }

@@ -169,3 +169,63 @@ COMMENT ON VIEW analytics_fdw.options IS
 'options in effect of each foreign table, its columns and its server';
 
 GRANT SELECT ON analytics_fdw.options TO PUBLIC;
+
+-- Queries of the engine.  The functions show each caller his own, and all to pg_read_all_stats.
+CREATE FUNCTION analytics_fdw.stat_queries(OUT pid integer, OUT datid oid, OUT usesysid oid,
+	OUT relid oid, OUT queryid bigint, OUT query_start timestamptz, OUT phase text,
+	OUT files_done bigint, OUT files_total bigint, OUT row_groups_done bigint,
+	OUT row_groups_total bigint, OUT rows_read bigint, OUT rows_returned bigint,
+	OUT bytes_read bigint, OUT bytes_total bigint, OUT threads integer, OUT max_threads integer,
+	OUT memory bigint, OUT peak_memory bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_stat_queries'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW analytics_fdw.stat_queries AS
+SELECT q.pid, q.datid, d.datname, q.usesysid, r.rolname AS usename, q.relid, q.queryid,
+	q.query_start, q.phase, q.files_done, q.files_total, q.row_groups_done, q.row_groups_total,
+	q.rows_read, q.rows_returned, q.bytes_read, q.bytes_total, q.threads, q.max_threads,
+	q.memory, q.peak_memory, a.wait_event_type, a.wait_event
+FROM analytics_fdw.stat_queries() q
+	LEFT JOIN pg_catalog.pg_database d ON d.oid = q.datid
+	LEFT JOIN pg_catalog.pg_roles r ON r.oid = q.usesysid
+	LEFT JOIN pg_catalog.pg_stat_get_activity(NULL) a ON a.pid = q.pid;
+
+COMMENT ON VIEW analytics_fdw.stat_queries IS
+'queries that the engine runs now, and how far they are';
+
+CREATE FUNCTION analytics_fdw.query_log(OUT pid integer, OUT datid oid, OUT usesysid oid,
+	OUT relid oid, OUT queryid bigint, OUT query_start timestamptz,
+	OUT duration double precision, OUT format text, OUT files bigint,
+	OUT row_groups bigint, OUT row_groups_read bigint, OUT removed_partition bigint,
+	OUT removed_minmax bigint, OUT removed_bloom bigint, OUT removed_dictionary bigint,
+	OUT removed_page_index bigint, OUT removed_primary_key bigint,
+	OUT removed_skip_index bigint, OUT removed_limit bigint, OUT pages_read bigint,
+	OUT pages_skipped bigint, OUT rows_read bigint, OUT rows_returned bigint,
+	OUT bytes_read bigint, OUT bytes_cached bigint, OUT requests bigint,
+	OUT peak_memory bigint, OUT max_threads integer, OUT peak_threads integer,
+	OUT cpu_time double precision, OUT io_wait double precision, OUT spilled bigint,
+	OUT sqlstate text, OUT error text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_query_log'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW analytics_fdw.query_log AS
+SELECT d.datname, r.rolname AS usename, q.*
+FROM analytics_fdw.query_log() q
+	LEFT JOIN pg_catalog.pg_database d ON d.oid = q.datid
+	LEFT JOIN pg_catalog.pg_roles r ON r.oid = q.usesysid;
+
+COMMENT ON VIEW analytics_fdw.query_log IS
+'the last queries that the engine ran, oldest first; times in milliseconds';
+
+CREATE FUNCTION analytics_fdw.query_log_reset()
+RETURNS void
+AS 'MODULE_PATHNAME', 'analytics_fdw_query_log_reset'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.query_log_reset() IS
+'forgets all entries of query_log';
+
+REVOKE EXECUTE ON FUNCTION analytics_fdw.query_log_reset() FROM PUBLIC;
+GRANT SELECT ON analytics_fdw.stat_queries, analytics_fdw.query_log TO PUBLIC;
