@@ -670,9 +670,9 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
 
     AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
     if (c->conv->check_text &&
-        !ax_pq_text_ok(base, c->soff + at, c->slen + at, nvals, gap, &c->ascii))
+        !ax_utf8_ok(base, c->soff + at, c->slen + at, nvals, gap, &c->ascii))
     {
-        for (i = at; ax_pq_text_ok(base, c->soff + i, c->slen + i, 1, -1, &c->ascii); i++)
+        for (i = at; ax_utf8_ok(base, c->soff + i, c->slen + i, 1, -1, &c->ascii); i++)
             ;
         return bad_value(t, c, at, n, nvals, i - at);
     }

@@ -29,9 +29,9 @@ static ax_status dict_strings(ax_task *t, ax_pq_col *c, ax_dict *d, uint32_t *of
     d->val.u.str.off = off;
     d->val.u.str.len = len;
     if (c->conv->check_text &&
-        !ax_pq_text_ok(c->base, off, len, d->n, c->conv->src == SRC_FIXED ? 0 : 4, &ascii))
+        !ax_utf8_ok(c->base, off, len, d->n, c->conv->src == SRC_FIXED ? 0 : 4, &ascii))
         for (i = 0; i < d->n; i++)
-            if (!ax_pq_text_ok(c->base, off + i, len + i, 1, -1, &ascii))
+            if (!ax_utf8_ok(c->base, off + i, len + i, 1, -1, &ascii))
             {
                 AX_TRY(mark_bad(t, c, d, i));
                 len[i] = 0;

@@ -343,7 +343,7 @@ static void utf8(void **state)
         uint8_t room[16 + AX_PAD] = {0};
 
         memcpy(room, cases[i].s, cases[i].n);
-        assert_int_equal(ax_pq_text_ok(room, &off, &cases[i].n, 1, -1, &ascii), cases[i].ok);
+        assert_int_equal(ax_utf8_ok(room, &off, &cases[i].n, 1, -1, &ascii), cases[i].ok);
     }
 }
 
@@ -373,9 +373,9 @@ static void utf8_kernels_agree(void **state)
             buf[random32(&seed) % n] = (uint8_t) random32(&seed);
         n -= n > 0 && round % 3 == 0;
         ax_cpu_force(AX_CPU_BASE);
-        ok[0] = ax_pq_text_ok(buf, &off, &n, 1, -1, &ascii[0]);
+        ok[0] = ax_utf8_ok(buf, &off, &n, 1, -1, &ascii[0]);
         ax_cpu_force(ax_cpu_detect());
-        ok[1] = ax_pq_text_ok(buf, &off, &n, 1, -1, &ascii[1]);
+        ok[1] = ax_utf8_ok(buf, &off, &n, 1, -1, &ascii[1]);
         assert_int_equal(ok[0], ok[1]);
         if (ok[0])
             assert_int_equal(ascii[0], ascii[1]);
@@ -399,20 +399,20 @@ static void text_behind_lengths(void **state)
         while (e.n < off[n - 1] + i)
             e_u8(&e, 'a');
     }
-    assert_true(ax_pq_text_ok(e.p, off, len, n, 4, &ascii));
+    assert_true(ax_utf8_ok(e.p, off, len, n, 4, &ascii));
     assert_true(ascii);
     e.p[off[140] + 70] = 0;
-    assert_false(ax_pq_text_ok(e.p, off, len, n, 4, &ascii));
+    assert_false(ax_utf8_ok(e.p, off, len, n, 4, &ascii));
     e.p[off[140] + 70] = 0xff;
-    assert_false(ax_pq_text_ok(e.p, off, len, n, 4, &ascii));
+    assert_false(ax_utf8_ok(e.p, off, len, n, 4, &ascii));
     memcpy(e.p + off[140] + 70, "\xc3\xa9", 2);
-    assert_true(ax_pq_text_ok(e.p, off, len, n, 4, &ascii));
+    assert_true(ax_utf8_ok(e.p, off, len, n, 4, &ascii));
     assert_false(ascii);
     /* A sequence cut off by the end of its string. */
     e.p[off[140] + 70] = 'a';
     e.p[off[140] + 71] = 'a';
     e.p[off[140] + 139] = 0xc3;
-    assert_false(ax_pq_text_ok(e.p, off, len, n, 4, &ascii));
+    assert_false(ax_utf8_ok(e.p, off, len, n, 4, &ascii));
 }
 
 int main(void)

@@ -197,9 +197,9 @@ static ax_status from_bytes(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n,
     {
         bool ascii = true;
 
-        if (v->check_text && !ax_pq_text_ok(base, c->soff, c->slen, n, gap, &ascii))
+        if (v->check_text && !ax_utf8_ok(base, c->soff, c->slen, n, gap, &ascii))
         {
-            for (i = 0; ax_pq_text_ok(base, c->soff + i, c->slen + i, 1, -1, &ascii); i++)
+            for (i = 0; ax_utf8_ok(base, c->soff + i, c->slen + i, 1, -1, &ascii); i++)
                 ;
             return bad_value(t, c, l, i);
         }

@@ -30,6 +30,7 @@
 #define AX_PARQUET_INT_H
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "codec/codec.h"
 #include "format/format.h"
 
@@ -344,15 +345,6 @@ bool ax_pq_conv_bytes(const ax_pq_conv *c, const uint8_t *base, const uint32_t *
 /* One physical value of n bytes, as statistics have them; strings are borrowed from p.  false: it
  * has another length or is out of range. */
 bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value *out);
-
-/* Length of the UTF-8 sequence at p, 0 when it is invalid, cut off or a NUL.  n > 0. */
-uint32_t ax_pq_utf8_len(const uint8_t *p, uint32_t n);
-
-/* Are n strings UTF-8 without NUL?  gap: bytes between a string and the next if they stand behind
- * each other (4: their own lengths), or -1.  AX_PAD bytes behind each string are readable.
- * *ascii is cleared when a byte is above 0x7f. */
-bool ax_pq_text_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, uint32_t n,
-                   int gap, bool *ascii);
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 

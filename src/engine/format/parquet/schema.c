@@ -456,7 +456,7 @@ ax_status ax_pq_shown(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n, con
 
     for (i = 0; i < n;)
     {
-        uint32_t len = ax_pq_utf8_len(p + i, n - i);
+        uint32_t len = ax_utf8_len(p + i, n - i);
 
         bad += len == 0;
         i += len > 0 ? len : 1;
@@ -465,7 +465,7 @@ ax_status ax_pq_shown(ax_task *t, ax_arena *a, const uint8_t *p, uint32_t n, con
     *out = s;
     for (i = 0; i < n;)
     {
-        uint32_t len = ax_pq_utf8_len(p + i, n - i);
+        uint32_t len = ax_utf8_len(p + i, n - i);
 
         memcpy(s, len > 0 ? (const char *) p + i : "\xef\xbf\xbd", len > 0 ? len : 3);
         s += len > 0 ? len : 3;

@@ -91,7 +91,7 @@ static ax_status text(reader *r, const uint8_t *p, size_t n)
 
     while (i < n)
     {
-        uint32_t len = ax_pq_utf8_len(p + i, (uint32_t) (n - i));
+        uint32_t len = ax_utf8_len(p + i, (uint32_t) (n - i));
 
         AX_CHECK(r->w->t, len > 0, AX_ETEXT,
                  "text of a variant is not valid UTF-8 or contains a NUL byte");

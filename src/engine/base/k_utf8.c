@@ -7,8 +7,9 @@
  * bytes a step, else eight ASCII bytes a step and sequence by sequence.
  *
  * Format: RFC 3629; surrogates and overlong forms are invalid, as in PostgreSQL. */
-#include "parquet_int.h"
+#include "base/utf8.h"
 
+#include "base/bytes.h"
 #include "base/cpu.h"
 
 #if defined(__x86_64__)
@@ -16,7 +17,7 @@
 #define HAVE_AVX2 1
 #endif
 
-uint32_t ax_pq_utf8_len(const uint8_t *p, uint32_t n)
+uint32_t ax_utf8_len(const uint8_t *p, uint32_t n)
 {
     uint8_t a = p[0];
 
@@ -54,7 +55,7 @@ static bool string_ok(const uint8_t *p, uint32_t n, bool *ascii)
         }
         if (i == n)
             break;
-        len = ax_pq_utf8_len(p + i, n - i);
+        len = ax_utf8_len(p + i, n - i);
         if (len == 0)
             return false;
         *ascii &= len == 1;
@@ -177,8 +178,8 @@ static inline void count_length(uint32_t len, uint64_t *high, uint64_t *zero)
              ((len & 0xff000000) == 0);
 }
 
-bool ax_pq_text_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, uint32_t n,
-                   int gap, bool *ascii)
+bool ax_utf8_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, uint32_t n,
+                int gap, bool *ascii)
 {
     uint64_t high = 0, zero = 0, len_high = 0, len_zero = 0;
     uint32_t i;
