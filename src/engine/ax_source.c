@@ -273,10 +273,13 @@ static bool only_nulls(const ax_bounds *b)
 }
 
 /* Distinct values of whole files.  Few are counted; of many, changes from file to file. */
+#define SEEN_MAX 64u
+
 typedef struct fixed_values
 {
-    ax_value seen[64];
+    const ax_value *seen[SEEN_MAX];
     uint32_t n, changes;
+    bool many;
     const ax_value *last;
 } fixed_values;
 
@@ -292,11 +295,12 @@ static void add_fixed(fixed_values *v, const ax_value *x)
     v->last = x;
     v->changes++;
     for (uint32_t i = 0; i < v->n; i++)
-        if (same_value(&v->seen[i], x))
+        if (same_value(v->seen[i], x))
             return;
-    if (v->n < 64)
-        v->seen[v->n] = *x;
-    v->n += v->n <= 64;
+    if (v->n < SEEN_MAX)
+        v->seen[v->n++] = x;
+    else
+        v->many = true;
 }
 
 static const ax_value *fixed_value(const ax_snapfile *f, uint32_t col)
@@ -380,7 +384,7 @@ bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out)
         }
     }
     if (fixed.n > out->distinct)
-        out->distinct = fixed.n <= 64 ? fixed.n : fixed.changes;
+        out->distinct = fixed.many ? fixed.changes : fixed.n;
     out->width = rows > 0 ? out->width / rows : 0;
     if (!known)
     {

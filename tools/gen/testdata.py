@@ -11,6 +11,7 @@
   variant/plain.parquet, variant/shredded.parquet   the same VARIANTs, encoded and shredded
   variant/bad.parquet   VARIANTs that contradict themselves, one a row
   nested/v<1|2>.parquet   lists, maps and groups of several layouts; pages end inside of rows
+  tables of many files: see manyfiles.py
   twin.sql         the same tables as heap tables (CREATE TABLE, COPY), not through any reader
 """
 
@@ -20,6 +21,7 @@ import sys
 
 from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
                           variant_field, write)
+from manyfiles import many_files
 from twin import twin_sql
 from variant import encode, metadata, names
 
@@ -230,7 +232,7 @@ def variants(folder):
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    twin = "".join(make(folder) for make in (types, events, customers, matrix, odd, nested,
+    twin = "".join(make(folder) for make in (types, events, customers, matrix, odd, nested, many_files,
                                              variants))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)

@@ -21,6 +21,11 @@ import sys
 
 FOREIGN = {"types": "types.parquet", "events": "events.parquet", "customers": "customers.parquet",
            "parts": "parts/*.parquet", "empty": "empty.parquet", "nulls": "nulls.parquet"}
+# Tables of many files whose columns are not simply those of the first.
+DECLARED = {
+    "tree": ("id int NOT NULL, v float8, region text, day date", "tree/region={,[!b]*}/**"),
+    "evolved": ("id int8 NOT NULL, name text, amount float8, note text", "evolved/*"),
+    "many": ("id int8 NOT NULL, s text, k int", "many")}
 MARK = "@@ query "
 SHOWN = 12      # lines of each side shown for a failure
 SETTINGS = ["SET TimeZone = 'Europe/Berlin'", "SET statement_timeout = '60s'"]
@@ -40,12 +45,14 @@ def set_up(is_self):
               "\\i '%s/twin.sql'" % testdata, "CREATE SCHEMA foreign_side"]
     if not is_self:
         script.append("CREATE EXTENSION analytics_fdw")
-    for name, path in FOREIGN.items():
+    tables = [(name, "", path) for name, path in FOREIGN.items()]
+    tables += [(name, columns, path) for name, (columns, path) in DECLARED.items()]
+    for name, columns, path in tables:
         if is_self:
             script.append("CREATE VIEW foreign_side.%s AS SELECT * FROM twin.%s" % (name, name))
         else:
-            script.append("CREATE FOREIGN TABLE foreign_side.%s () SERVER analytics_fdw"
-                          " OPTIONS (path '%s/%s')" % (name, testdata, path))
+            script.append("CREATE FOREIGN TABLE foreign_side.%s (%s) SERVER analytics_fdw"
+                          " OPTIONS (path '%s/%s')" % (name, columns, testdata, path))
     out, err = psql("".join(s + ("\n" if s.startswith("\\") else ";\n") for s in script), "terse")
     if err:
         sys.exit("diff: set-up failed\n" + out + err)
