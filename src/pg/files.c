@@ -225,6 +225,10 @@ afdw_files_list(AfdwTable *table)
 	fix_partitions(table);
 }
 
+/*
+ * params is NULL while planning: estimates can do without a file, and whether
+ * it is needed at all may depend on parameters, so errors wait for execution.
+ */
 void
 afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj, const ax_params *params)
 {
@@ -238,7 +242,8 @@ afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj, const ax_para
 	if (i == n)
 		return;
 	opening.open_files = n > OPEN_ALL_MAX ? OPEN_SAMPLE : 0;
-	if (!afdw_query_open_some(table->source, &table->opts, &opening, &err))
+	if (!afdw_query_open_some(table->source, &table->opts, &opening, &err) &&
+		(params || err.code == AX_ENOMEM))
 		afdw_ereport(&err);
 }
 
