@@ -232,8 +232,8 @@ def variants(folder):
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    twin = "".join(make(folder) for make in (types, events, customers, matrix, odd, nested, many_files,
-                                             variants))
+    twin = "".join(make(folder) for make in (
+        types, events, customers, matrix, odd, nested, variants, many_files))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)
 
