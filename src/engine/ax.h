@@ -131,6 +131,10 @@ typedef struct ax_col_facts
 } ax_col_facts;
 bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out);
 
+/* Bounds of declared column col in one split of file i.  false: not known from metadata in memory. */
+bool ax_source_split_bounds(const ax_source *s, uint32_t i, uint32_t split, uint32_t col,
+                            ax_bounds *out);
+
 /* How many rows are in splits that may match this filter (columns numbered as declared)?  From
  * metadata in memory only. */
 int64_t ax_source_rows_matching(ax_source *s, ax_expr *const *conj, uint32_t nconj);

@@ -343,10 +343,112 @@ static void one_big_split_feeds_all_lanes(void **state)
     host_end(&h);
 }
 
+/* Ids of a sample, in the order in which they come. */
+static uint32_t sample_ids(host *h, uint32_t rows, uint32_t splits, uint64_t seed, bool *seen)
+{
+    ax_query *q;
+    ax_batch *b;
+    uint32_t n = 0;
+
+    memset(seen, 0, N * sizeof *seen);
+    host_plan(h);
+    ax_plan_scan_sample(x_scan(h, 0, NULL), rows, splits, seed);
+    q = host_start(h);
+    while (host_next(h, q, &b) == AX_NEXT_BATCH)
+        for (uint32_t i = 0; i < b->nsel; i++)
+        {
+            int64_t id = ax_vec_value(&b->col[0], b->sel != NULL ? b->sel[i] : i).u.i;
+
+            assert_true(id >= 0 && id < (int64_t) N && !seen[id]);
+            seen[id] = true;
+            n++;
+        }
+    ax_query_destroy(q);
+    return n;
+}
+
+static void samples_have_the_size_wanted_and_no_row_twice(void **state)
+{
+    static bool seen[N], again[N];
+    static const uint32_t sizes[] = {1, 7, 500, N / 5, N - 1, N, 2 * N};
+    host h;
+    uint32_t low = 0;
+
+    (void) state;
+    host_begin(&h, 3, 0);
+    host_table(&h, 4, N / 4, 1000, row_plain);
+    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        assert_int_equal(sample_ids(&h, sizes[i], 0, i, seen), sizes[i] < N ? sizes[i] : N);
+    (void) sample_ids(&h, 500, 0, 42, seen);
+    (void) sample_ids(&h, 500, 0, 42, again);
+    assert_memory_equal(seen, again, sizeof seen);
+    (void) sample_ids(&h, 500, 0, 43, again);
+    assert_true(memcmp(seen, again, sizeof seen) != 0);
+
+    /* Spread over all splits: half of the sample in half of the rows, ten sigma of room. */
+    (void) sample_ids(&h, 4000, 0, 7, seen);
+    for (uint32_t i = 0; i < N / 2; i++)
+        low += seen[i];
+    assert_in_range(low, 1720, 2280);
+
+    /* Two splits, of which all rows or some. */
+    assert_int_equal(sample_ids(&h, 0, 2, 5, seen), N / 2);
+    assert_int_equal(sample_ids(&h, 100, 2, 5, again), 100);
+    for (uint32_t i = 0; i < N; i++)
+        assert_true(seen[i] || !again[i]);
+    host_end(&h);
+}
+
+static void stored_order_is_kept(void **state)
+{
+    (void) state;
+    for (uint32_t threads = 1; threads <= 4; threads++)
+    {
+        host h;
+        ax_query *q;
+        ax_batch *b;
+        int64_t next = 0;
+
+        host_begin(&h, threads, 200);
+        host_table(&h, 4, N / 4, 1000, row_plain);
+        host_plan(&h);
+        ax_plan_scan_stored_order(x_scan(&h, 0, NULL));
+        q = host_start(&h);
+        while (host_next(&h, q, &b) == AX_NEXT_BATCH)
+            for (uint32_t i = 0; i < b->nsel; i++)
+                assert_int_equal(ax_vec_value(&b->col[0], b->sel != NULL ? b->sel[i] : i).u.i,
+                                 next++);
+        assert_int_equal(next, N);
+        ax_query_destroy(q);
+        host_end(&h);
+    }
+}
+
+static void bounds_of_splits_are_told(void **state)
+{
+    host h;
+
+    (void) state;
+    host_begin(&h, 1, 0);
+    host_table(&h, 4, N / 4, 1000, row_plain);
+    for (uint32_t i = 0; i < 4; i++)
+    {
+        ax_bounds b;
+
+        assert_true(ax_source_split_bounds(h.source[0], 0, i, 0, &b));
+        assert_int_equal(b.min.u.i, (int64_t) i * (N / 4));
+        assert_int_equal(b.max.u.i, (int64_t) (i + 1) * (N / 4) - 1);
+    }
+    host_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scan_returns_every_row),
+        cmocka_unit_test(samples_have_the_size_wanted_and_no_row_twice),
+        cmocka_unit_test(stored_order_is_kept),
+        cmocka_unit_test(bounds_of_splits_are_told),
         cmocka_unit_test(text_survives_the_queue),
         cmocka_unit_test(filters_prune_and_select),
         cmocka_unit_test(second_open_only_asks_for_identity),

@@ -405,6 +405,31 @@ static bool split_bounds(void *self, uint32_t col, ax_bounds *out)
     return fmt->bounds != NULL && fmt->bounds(r->f->bind, r->split, col, out);
 }
 
+bool ax_source_split_bounds(const ax_source *s, uint32_t i, uint32_t split, uint32_t col,
+                            ax_bounds *out)
+{
+    const ax_fmt_file *file = i < ax_source_files(s) ? ax_source_file(s, i) : NULL;
+    const ax_value *fixed;
+    split_ref ref;
+    ax_split sp;
+
+    memset(out, 0, sizeof *out);
+    out->nulls = out->rows = -1;
+    if (file == NULL || col >= s->ncols || split >= file->nsplits)
+        return false;
+    ref = (split_ref){&s->snap->file[i], split};
+    fixed = fixed_value(ref.f, col);
+    if (fixed == NULL)
+        return split_bounds(&ref, col, out);
+    memset(&sp, 0, sizeof sp);
+    file->format->split(file, split, &sp);
+    out->rows = sp.nrows;
+    out->nulls = fixed->null ? sp.nrows : 0;
+    out->has_min = out->has_max = out->min_exact = out->max_exact = !fixed->null;
+    out->min = out->max = *fixed;
+    return true;
+}
+
 static int64_t rows_matching(const ax_source *s, const ax_filter *f)
 {
     ax_opened sum = ax_snapshot_opened(s->snap);

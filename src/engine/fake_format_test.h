@@ -378,11 +378,12 @@ static ax_status ff_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, 
     return AX_OK;
 }
 
-/* Rows of granule g that are wanted; n == 0: none. */
+/* From the first to the last row of granule g that is wanted; end == 0: none. */
 static ax_rowrange ff_wanted(const ax_fmt_op *op, uint32_t g)
 {
     const ff_file *f = (const ff_file *) op->bind->file;
     ax_rowrange all = {g * f->granule, g * f->granule + f->mark[op->split * f->ngran + g].nrows};
+    ax_rowrange hull = {0, 0};
 
     if (op->scan.rows == NULL)
         return all;
@@ -390,11 +391,28 @@ static ax_rowrange ff_wanted(const ax_fmt_op *op, uint32_t g)
     {
         ax_rowrange r = op->scan.rows->range[i];
 
-        if (r.end > all.begin && r.begin < all.end)
-            return (ax_rowrange){r.begin > all.begin ? r.begin : all.begin,
-                                 r.end < all.end ? r.end : all.end};
+        if (r.end <= all.begin || r.begin >= all.end)
+            continue;
+        if (hull.end == 0)
+            hull.begin = r.begin > all.begin ? r.begin : all.begin;
+        hull.end = r.end < all.end ? r.end : all.end;
     }
-    return (ax_rowrange){0, 0};
+    return hull;
+}
+
+/* Select the wanted rows of a batch that begins at row `begin` of the split. */
+static void ff_select(ax_fmt_op *op, uint32_t begin)
+{
+    ax_batch *b = &op->batch;
+
+    if (op->scan.rows == NULL)
+        return;
+    b->sel = op->sel;
+    b->nsel = 0;
+    for (uint32_t i = 0; i < op->scan.rows->n; i++)
+        for (uint32_t r = op->scan.rows->range[i].begin; r < op->scan.rows->range[i].end; r++)
+            if (r >= begin && r < begin + b->nrows)
+                op->sel[b->nsel++] = (uint16_t) (r - begin);
 }
 
 /* Ask for up to four wanted granules; false: none left. */
@@ -484,6 +502,7 @@ static ax_status ff_decode(ax_task *t, ax_fmt_op *op)
         op->batch.col[i].type = c->type;
         AX_TRY(ff_column(t, op->rows, b, n, c->position, in, &op->batch.col[i]));
     }
+    ff_select(op, want.begin);
     op->scan.stats->rows_read += op->batch.nrows;
     op->scan.stats->pages++;
     return AX_OK;

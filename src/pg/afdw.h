@@ -14,6 +14,7 @@
  *	 query.c	 running queries: latch loop, clean-up
  *	 slot.c		 values: batch to Datum and Datum to ax_value
  *	 host.c		 functions that PostgreSQL computes for the engine
+ *	 stats.c	 statistics from metadata		 analyze.c	 ANALYZE
  *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
  *	 shared.c	 shared memory					 activity.c	 stat_queries, query_log
  *	 introspect.c functions and views about files, options and the build
@@ -74,6 +75,13 @@ typedef enum AfdwHive
 {
 	AFDW_HIVE_AUTO, AFDW_HIVE_ON, AFDW_HIVE_OFF
 } AfdwHive;
+typedef enum AfdwSampling
+{
+	AFDW_SAMPLE_AUTO,			/* all row groups, of large tables some */
+	AFDW_SAMPLE_RANDOM,			/* all row groups */
+	AFDW_SAMPLE_SYSTEM,			/* some row groups */
+	AFDW_SAMPLE_OFF				/* every row is read */
+} AfdwSampling;
 
 typedef struct AfdwOptions
 {
@@ -90,6 +98,12 @@ typedef struct AfdwOptions
 	ax_legacy_lists legacy_lists;
 	bool		skip_null_keys; /* map_null_key */
 	bool		pad_arrays;		/* jagged */
+	List	   *sorted;			/* of (column, descending, nulls first) */
+	bool		files_in_order;
+	bool		check_sorted;
+	double		startup_cost,	/* -1: the default */
+				tuple_cost;
+	AfdwSampling sampling;		/* of ANALYZE */
 	int			max_threads;	/* 0: as the setting says */
 	int64		memory_limit;	/* bytes, 0: as the setting says */
 } AfdwOptions;
@@ -419,6 +433,10 @@ extern void afdw_scan_start(ForeignScanState *node);
 /* ---- stats.c ---------------------------------------------------------- */
 
 extern void afdw_stats_init(void);
+
+/* ---- analyze.c -------------------------------------------------------- */
+
+extern bool afdw_analyze(Relation rel, AcquireSampleRowsFunc *func, BlockNumber *totalpages);
 
 /* ---- explain.c, import.c ---------------------------------------------- */
 

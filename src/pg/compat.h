@@ -70,6 +70,17 @@
 #endif
 
 #if PG_VERSION_NUM >= 180000
+#define afdw_vacuum_delay_point() vacuum_delay_point(true)
+#else
+#define afdw_vacuum_delay_point() vacuum_delay_point()
+#endif
+#if PG_VERSION_NUM >= 150000
+#define afdw_random_fract(rs) sampler_random_fract(&(rs)->randstate)
+#else
+#define afdw_random_fract(rs) sampler_random_fract((rs)->randstate)
+#endif
+
+#if PG_VERSION_NUM >= 180000
 #define afdw_collate_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
 #define afdw_ctype_is_c(collation) (pg_newlocale_from_collation(collation)->ctype_is_c)
 #else

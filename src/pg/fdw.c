@@ -54,6 +54,7 @@ analytics_fdw_handler(PG_FUNCTION_ARGS)
 	routine->EndForeignScan = afdw_end;
 	routine->IsForeignRelUpdatable = updatable;
 	routine->ExplainForeignScan = afdw_explain;
+	routine->AnalyzeForeignTable = afdw_analyze;
 	routine->ImportForeignSchema = afdw_import;
 
 	/*

@@ -22,6 +22,7 @@
 #include "fmgr.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
+#include "nodes/value.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -43,7 +44,7 @@ typedef enum AfdwOptKind
 	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY, OPT_VIRTUAL, OPT_DEFAULT,
 	OPT_FILES_FUNC, OPT_FILES_FUNC_ARG, OPT_HIVE, OPT_ENCODING, OPT_OPEN_FILES,
 	OPT_FILENAME, OPT_FILES, OPT_DIRNAME, OPT_IGNORED,
-	OPT_LISTS, OPT_MAP_KEY, OPT_JAGGED
+	OPT_LISTS, OPT_MAP_KEY, OPT_JAGGED, OPT_SORTED, OPT_COST, OPT_SAMPLING
 } AfdwOptKind;
 
 typedef struct AfdwOpt
@@ -95,6 +96,10 @@ static const AfdwWord list_words[] = {
 };
 static const AfdwWord map_key_words[] = {{"error", false}, {"skip", true}, {NULL, 0}};
 static const AfdwWord jagged_words[] = {{"error", false}, {"null_pad", true}, {NULL, 0}};
+static const AfdwWord sampling_words[] = {
+	{"auto", AFDW_SAMPLE_AUTO}, {"random", AFDW_SAMPLE_RANDOM}, {"bernoulli", AFDW_SAMPLE_RANDOM},
+	{"system", AFDW_SAMPLE_SYSTEM}, {"off", AFDW_SAMPLE_OFF}, {NULL, 0}
+};
 
 /* Names that carry secrets somewhere; they belong in user mappings only. */
 static const char *const secret_words[] = {
@@ -233,6 +238,95 @@ parse_number(const char *name, const char *value, int flags, int lo, int hi)
 	if (result < lo || result > hi)
 		invalid_value(name, value, psprintf("The value must be between %d and %d", lo, hi));
 	return result;
+}
+
+static double
+parse_cost(const char *name, const char *value)
+{
+	double		result = 0;
+	const char *hint = NULL;
+
+	if (!parse_real(value, &result, 0, &hint) || result < 0 || result > 1e10)
+		invalid_value(name, value, "The value must be a floating-point number of at least zero");
+	return result;
+}
+
+/* Takes a word, without regard to case, from the front of *p. */
+static bool
+take_word(const char **p, const char *word)
+{
+	size_t		len = strlen(word);
+	const char *end = *p + len;
+
+	if (pg_strncasecmp(*p, word, len) != 0 || (*end && *end != ' ' && *end != ',' && *end != '\t'))
+		return false;
+	for (*p = end; **p == ' ' || **p == '\t'; (*p)++)
+		;
+	return true;
+}
+
+/*
+ * Columns of ORDER BY: names, each with ASC or DESC and NULLS FIRST or LAST,
+ * separated by commas or blanks.  Of (name, descending, nulls first).
+ */
+static List *
+parse_sorted(const char *name, const char *value)
+{
+	static const char *const hint =
+		"The value is a list of columns, each with an optional direction: ts, id DESC NULLS LAST";
+	List	   *keys = NIL;
+	const char *p = value;
+
+	while (*p == ' ')
+		p++;
+	while (*p)
+	{
+		StringInfoData column;
+		bool		desc,
+					nulls_first;
+
+		initStringInfo(&column);
+		if (*p == '"')
+		{
+			for (p++; *p && (*p != '"' || p[1] == '"'); p++)
+			{
+				appendStringInfoChar(&column, *p);
+				if (*p == '"')
+					p++;
+			}
+			if (*p++ != '"')
+				invalid_value(name, value, hint);
+		}
+		else
+			for (; *p && strchr(" ,\t\"", *p) == NULL; p++)
+				appendStringInfoChar(&column, pg_tolower((unsigned char) *p));
+		if (column.len == 0)
+			invalid_value(name, value, hint);
+		while (*p == ' ' || *p == '\t')
+			p++;
+		desc = take_word(&p, "desc");
+		if (!desc)
+			(void) take_word(&p, "asc");
+		nulls_first = desc;
+		if (take_word(&p, "nulls"))
+		{
+			nulls_first = take_word(&p, "first");
+			if (!nulls_first && !take_word(&p, "last"))
+				invalid_value(name, value, hint);
+		}
+		keys = lappend(keys, list_make3(makeString(column.data), makeInteger(desc),
+										makeInteger(nulls_first)));
+		if (*p == ',')
+		{
+			for (p++; *p == ' ' || *p == '\t'; p++)
+				;
+			if (*p == '\0')
+				invalid_value(name, value, hint);
+		}
+	}
+	if (keys == NIL)
+		invalid_value(name, value, hint);
+	return keys;
 }
 
 /*
@@ -452,6 +546,10 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 		case OPT_BOOL:
 			if (strcmp(opt->name, "case_insensitive") == 0)
 				opts->case_insensitive = parse_flag(opt->name, value);
+			else if (strcmp(opt->name, "files_in_order") == 0)
+				opts->files_in_order = parse_flag(opt->name, value);
+			else if (strcmp(opt->name, "check_sorted") == 0)
+				opts->check_sorted = parse_flag(opt->name, value);
 			else
 				opts->allow_missing_columns = parse_flag(opt->name, value);
 			break;
@@ -463,6 +561,18 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 			break;
 		case OPT_JAGGED:
 			opts->pad_arrays = parse_word(opt->name, value, jagged_words);
+			break;
+		case OPT_SORTED:
+			opts->sorted = parse_sorted(opt->name, value);
+			break;
+		case OPT_COST:
+			if (strcmp(opt->name, "fdw_startup_cost") == 0)
+				opts->startup_cost = parse_cost(opt->name, value);
+			else
+				opts->tuple_cost = parse_cost(opt->name, value);
+			break;
+		case OPT_SAMPLING:
+			opts->sampling = parse_word(opt->name, value, sampling_words);
 			break;
 		case OPT_THREADS:
 			opts->max_threads = parse_number(opt->name, value, 0, 0, 1024);
@@ -573,6 +683,8 @@ afdw_options_table(Oid relid, AfdwOptions *opts)
 	opts->format = "auto";
 	opts->match_by = AX_BY_NAME;
 	opts->allow_missing_columns = true;
+	opts->check_sorted = true;
+	opts->startup_cost = opts->tuple_cost = -1;
 	afdw_options_list(server->options, opts);
 	afdw_options_list(table->options, opts);
 }

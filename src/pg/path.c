@@ -43,8 +43,24 @@
 
 #define CPU_FACTOR		0.05	/* engine work per value, in operator calls */
 #define PAGE_FACTOR		0.02	/* cost of 8 kB of a file */
-#define STARTUP_COST	5.0
-#define TRANSFER_COST	(cpu_tuple_cost * 0.5)	/* a row to the server */
+#define STARTUP_COST	5.0		/* unless fdw_startup_cost says otherwise */
+#define TUPLE_COST		(cpu_tuple_cost * 0.5)	/* a row to the server, or fdw_tuple_cost */
+
+static Cost
+startup_cost(const AfdwRel *fpinfo)
+{
+	Cost		cost = fpinfo->table->opts.startup_cost;
+
+	return cost >= 0 ? cost : STARTUP_COST;
+}
+
+static Cost
+tuple_cost(const AfdwRel *fpinfo)
+{
+	Cost		cost = fpinfo->table->opts.tuple_cost;
+
+	return cost >= 0 ? cost : TUPLE_COST;
+}
 
 /* Notes at the base relation why something stays in PostgreSQL: an expression or a word. */
 static void
@@ -279,9 +295,9 @@ afdw_get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 		local = clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL);
 		cost_qual_eval(&qc, clauses, root);
 		fpinfo->rows = rel->rows;
-		fpinfo->startup = STARTUP_COST + qc.startup;
+		fpinfo->startup = startup_cost(fpinfo) + qc.startup;
 		fpinfo->total = fpinfo->startup + work +
-			rel->rows / Max(local, 1e-6) * (TRANSFER_COST + qc.per_tuple);
+			rel->rows / Max(local, 1e-6) * (tuple_cost(fpinfo) + qc.per_tuple);
 	}
 }
 
@@ -406,12 +422,12 @@ cheap_log2(double x)
 static void
 cost_grouping(AfdwRel *fpinfo, AfdwRel *input, double groups, int width)
 {
-	Cost		work = input->total - input->startup - input->rows * TRANSFER_COST;
+	Cost		work = input->total - input->startup - input->rows * tuple_cost(input);
 
 	work = Max(work, 0) + input->rows * width * CPU_FACTOR * cpu_operator_cost;
 	fpinfo->rows = groups;
 	fpinfo->startup = input->startup + work;
-	fpinfo->total = fpinfo->startup + groups * TRANSFER_COST;
+	fpinfo->total = fpinfo->startup + groups * tuple_cost(input);
 }
 
 /*
@@ -674,9 +690,9 @@ ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 	fpinfo = stage_rel(input, desc);
 	work = fpinfo->rows * cheap_log2(fpinfo->rows) * CPU_FACTOR * cpu_operator_cost *
 		list_length(desc->sort);
-	fpinfo->startup = input->total - input->rows * TRANSFER_COST + work;
+	fpinfo->startup = input->total - input->rows * tuple_cost(input) + work;
 	fpinfo->startup = Max(fpinfo->startup, input->startup);
-	fpinfo->total = fpinfo->startup + fpinfo->rows * TRANSFER_COST;
+	fpinfo->total = fpinfo->startup + fpinfo->rows * tuple_cost(input);
 	output_rel->fdw_private = fpinfo;
 	add_path(output_rel,
 			 (Path *) afdw_foreign_upper_path(root, output_rel, target, fpinfo->rows,

@@ -4,13 +4,15 @@
  *		Statistics for the planner from the metadata of the files.
  *
  * The planner asks for a row of pg_statistic; where ANALYZE left none, one is
- * made from what footers say: null fraction, width, bounds as a histogram of
- * one bucket, and a number of distinct values when it is known.  Serves
- * selectivity, join sizes and numbers of groups alike.
+ * made from what footers say: null fraction, width, a histogram put together
+ * from the bounds of row groups, and a number of distinct values when it is
+ * known.  Serves selectivity, join sizes and numbers of groups alike.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "access/htup_details.h"
 #include "access/table.h"
@@ -44,6 +46,148 @@ is_integral(ax_type_id id)
 	return id == AX_T_INT2 || id == AX_T_INT4 || id == AX_T_INT8 || id == AX_T_DATE;
 }
 
+#define HIST_BOUNDS	101			/* of a histogram, as ANALYZE makes by default */
+#define HIST_SPLITS	2000		/* row groups looked at */
+
+/* Where a row group's values begin or end. */
+typedef struct Edge
+{
+	double		x;
+	double		density;		/* rows per unit that begin (or, negative, end) here */
+	double		mass;			/* rows that have this value */
+} Edge;
+
+static int
+compare_edges(const void *a, const void *b)
+{
+	double		x = ((const Edge *) a)->x,
+				y = ((const Edge *) b)->x;
+
+	return x < y ? -1 : x > y;
+}
+
+static double
+number_of(const ax_value *v)
+{
+	return v->type.phys == AX_P_F32 || v->type.phys == AX_P_F64 ? v->u.f : (double) v->u.i;
+}
+
+/* Adds a row group's range; false: it is not known, or no numbers. */
+static bool
+add_edges(const ax_bounds *b, Edge *edge, int *n)
+{
+	double		rows = (double) (b->rows - Max(b->nulls, 0));
+	double		min,
+				max;
+
+	if (b->rows >= 0 && rows <= 0)
+		return true;
+	if (b->rows < 0 || !b->has_min || !b->has_max)
+		return false;
+	min = number_of(&b->min);
+	max = number_of(&b->max);
+	if (!isfinite(min) || !isfinite(max - min))
+		return false;
+	if (max > min)
+	{
+		edge[(*n)++] = (Edge) {min, rows / (max - min), 0};
+		edge[(*n)++] = (Edge) {max, -rows / (max - min), 0};
+	}
+	else
+		edge[(*n)++] = (Edge) {min, 0, rows};
+	return true;
+}
+
+/* The ranges of row groups of opened files as edges, sorted; 0: some are not known. */
+static int
+collect_edges(AfdwTable *table, uint32 col, Edge **out)
+{
+	uint32		splits = ax_source_splits(table->source);
+	uint32		step = splits / HIST_SPLITS + 1;
+	uint32		i = 0;
+	int			n = 0;
+
+	*out = palloc(sizeof(Edge) * (splits / step + 1) * 2);
+	for (uint32 f = 0; f < ax_source_files(table->source); f++)
+	{
+		const ax_fmt_file *file = ax_source_file(table->source, f);
+
+		for (uint32 split = 0; file && split < file->nsplits; split++)
+		{
+			ax_bounds	b;
+
+			if (i++ % step == 0 &&
+				!(ax_source_split_bounds(table->source, f, split, col, &b) &&
+				  add_edges(&b, *out, &n)))
+				return 0;
+		}
+	}
+	qsort(*out, n, sizeof(Edge), compare_edges);
+	return n;
+}
+
+/*
+ * Bounds of buckets of equal numbers of rows, as if the values of a row group
+ * were spread evenly over its range.  Exact for sorted columns of which the
+ * groups are small.  Returns how many.
+ */
+static int
+make_histogram(AfdwTable *table, uint32 col, const ax_col_facts *facts, ax_value *bound)
+{
+	ax_type		type = facts->bounds.min.type;
+	Edge	   *edge = NULL;
+	double		total = 0,
+				below = 0,
+				density = 0;
+	int			n,
+				k = 1;
+
+	bound[0] = facts->bounds.min;
+	bound[1] = facts->bounds.max;
+	if (type.phys == AX_P_NUM || ax_source_splits(table->source) < 2 ||
+		(n = collect_edges(table, col, &edge)) == 0)
+		return 2;
+	for (int i = 0; i < n; i++)
+	{
+		total += edge[i].mass + (i > 0 ? density * (edge[i].x - edge[i - 1].x) : 0);
+		density += edge[i].density;
+	}
+	density = edge[0].density;
+	below = edge[0].mass;
+	for (int i = 1; i <= n && k < HIST_BOUNDS - 1; i++)
+	{
+		double		width = i < n ? edge[i].x - edge[i - 1].x : 0;
+		double		here = Max(density, 0) * width;
+
+		for (; k < HIST_BOUNDS - 1; k++)
+		{
+			double		want = total * k / (HIST_BOUNDS - 1);
+			double		x = edge[i - 1].x;
+
+			if (want > below + here && i < n)
+				break;
+			if (want > below && here > 0)
+				x += (want - below) / here * width;
+			bound[k] = facts->bounds.min;
+			if (type.phys == AX_P_F32 || type.phys == AX_P_F64)
+				bound[k].u.f = Max(x, bound[k - 1].u.f);
+			else
+				bound[k].u.i = Max((int64) x, bound[k - 1].u.i);
+			if (ax_value_cmp(&bound[k], &facts->bounds.max) > 0)
+				bound[k] = facts->bounds.max;
+		}
+		below += here;
+		if (i < n)
+		{
+			density += edge[i].density;
+			below += edge[i].mass;
+		}
+	}
+	pfree(edge);
+	bound[HIST_BOUNDS - 1] = facts->bounds.max;
+	return HIST_BOUNDS;
+}
+
 /* Distinct values in pg_statistic's convention: 0 unknown, negative a share of the rows. */
 static float4
 distinct_values(const ax_col_facts *facts, ax_type_id id, double rows)
@@ -56,8 +200,8 @@ distinct_values(const ax_col_facts *facts, ax_type_id id, double rows)
 	{
 		double		range = (double) facts->bounds.max.u.i - (double) facts->bounds.min.u.i + 1;
 
-		if (range < rows)
-			n = range;
+		/* Numbers that are not in a dictionary and have room to differ mostly do. */
+		n = Min(range, rows - Max((double) facts->bounds.nulls, 0));
 	}
 	if (n <= 0)
 		return 0;
@@ -113,14 +257,16 @@ make_tuple(AfdwTable *table, AttrNumber attnum, const ax_col_facts *facts)
 		ax_value_cmp(&facts->bounds.min, &facts->bounds.max) < 0)
 	{
 		TypeCacheEntry *type = lookup_type_cache(col->typid, TYPECACHE_LT_OPR);
-		Datum		bound[2];
+		ax_value	value[HIST_BOUNDS];
+		Datum		bound[HIST_BOUNDS];
+		int			n = make_histogram(table, (uint32) table->ord[attnum], facts, value);
 
-		bound[0] = afdw_datum(col->type.id, &facts->bounds.min);
-		bound[1] = afdw_datum(col->type.id, &facts->bounds.max);
+		for (int i = 0; i < n; i++)
+			bound[i] = afdw_datum(col->type.id, &value[i]);
 		values[Anum_pg_statistic_stakind1 - 1] = Int16GetDatum(STATISTIC_KIND_HISTOGRAM);
 		values[Anum_pg_statistic_staop1 - 1] = ObjectIdGetDatum(type->lt_opr);
 		values[Anum_pg_statistic_stavalues1 - 1] =
-			PointerGetDatum(construct_array(bound, 2, col->typid, type->typlen, type->typbyval,
+			PointerGetDatum(construct_array(bound, n, col->typid, type->typlen, type->typbyval,
 											type->typalign));
 		nulls[Anum_pg_statistic_stavalues1 - 1] = false;
 	}

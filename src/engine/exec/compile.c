@@ -284,6 +284,7 @@ static ax_status scan(compiler *c, const ax_node *n, above up)
         s->nfilter_only = 0;
         AX_TRY(put_front(c, &up, op));
     }
+    up.one_lane = up.one_lane || n->u.scan.stored_order;
     AX_TRY(new_stage(c, AX_SRC_SCAN, up, &st));
     st->scan = s;
     s->snap = src->snap;

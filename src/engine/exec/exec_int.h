@@ -2,7 +2,8 @@
  *
  * compile.c   plan -> stages (host's thread, at start and rebind)
  * pipeline.c  lanes and barriers: the state machine of a run
- * scan.c      the scan source: work list, pruning, readers;  meta.c  answers from metadata
+ * scan.c      the scan source: work list, pruning, readers;  sample.c  a random choice of rows
+ * meta.c      answers from metadata
  * op_chain.c  filter, project, limit;  op_merge.c  final and deletes
  * output.c    output queue, external inputs, requests, errors: everything under `lock`
  * open.c      opening one file;  source.c  opening a source;  facts.c  facts about its files
@@ -122,7 +123,12 @@ typedef struct ax_meta { uint32_t n; ax_meta_call *call; } ax_meta;
 
 #define AX_SPLIT_ALL UINT32_MAX /* of a file that is not opened yet: all its splits */
 
-typedef struct ax_work { uint32_t file, split; ax_rowrange range; } ax_work; /* end 0: all rows */
+typedef struct ax_work
+{
+    uint32_t file, split;
+    ax_rowrange range;           /* end 0: all rows */
+    const ax_rowset *rows;       /* sample: these rows, or NULL */
+} ax_work;
 
 /* The opening of one file, a step machine: open.c. */
 typedef struct ax_opener
@@ -364,6 +370,9 @@ ax_status ax_scan_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
 void ax_scan_abandon(ax_lane *l); /* ends the operation under way */
 void ax_scan_flush_stats(ax_lane *l);
 void ax_scan_tighten(void *scan, const ax_value *bound);
+
+/* sample.c: the work list of a scan that wants some rows; file: [nfiles] NULL: not open. */
+ax_status ax_scan_sample(ax_exec *x, ax_scan *s, ax_fmt_file *const *file) AX_MUST_USE;
 
 /* meta.c */
 bool ax_meta_fits(const ax_exec *x, const ax_node *n);

@@ -93,12 +93,12 @@ static void add_splits(ax_scan *s, uint32_t f, const ax_fmt_file *file, const to
         split_at(file, i, &sp);
         rows = range_rows(all, &sp, max_lanes);
         if (rows == 0)
-            s->work[s->nwork++] = (ax_work){f, i, {0, 0}};
+            s->work[s->nwork++] = (ax_work){f, i, {0, 0}, NULL};
         for (uint32_t r = 0; rows > 0 && r < sp.nrows; r += rows)
         {
             uint32_t end = sp.nrows - r > rows ? r + rows : (uint32_t) sp.nrows;
 
-            s->work[s->nwork++] = (ax_work){f, i, {r, end}};
+            s->work[s->nwork++] = (ax_work){f, i, {r, end}, NULL};
         }
     }
 }
@@ -119,6 +119,12 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
     AX_NEW(&x->task, left_out, (bool *) ax_arena_alloc(a, nfiles * sizeof *left_out));
     AX_NEW(&x->task, file, (ax_fmt_file **) ax_arena_alloc0(a, nfiles * sizeof *file));
     take_files(x, s, file, left_out, &all);
+    if (s->node->u.scan.sample_rows > 0 || s->node->u.scan.sample_splits > 0)
+    {
+        AX_TRY(ax_scan_sample(x, s, file));
+        *nlanes = s->nwork < max_lanes ? s->nwork + (s->nwork == 0) : max_lanes;
+        return AX_OK;
+    }
     for (uint32_t f = 0; f < snap->nfiles; f++)
     {
         n += !left_out[f] && file[f] == NULL;
@@ -137,7 +143,7 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
         if (file[f] != NULL)
             add_splits(s, f, file[f], &all, max_lanes);
         else if (!left_out[f])
-            s->work[s->nwork++] = (ax_work){f, AX_SPLIT_ALL, {0, 0}};
+            s->work[s->nwork++] = (ax_work){f, AX_SPLIT_ALL, {0, 0}, NULL};
     atomic_fetch_add_explicit(&x->splits, opened, memory_order_relaxed);
     *nlanes = s->nwork < max_lanes ? (s->nwork > 0 ? s->nwork : 1) : max_lanes;
     return AX_OK;
@@ -276,6 +282,11 @@ static ax_status cut_rows(ax_lane *l, const ax_rowset *may, bool *any)
 
     l->req.rows = NULL;
     *any = true;
+    if (l->work.rows != NULL)
+    {
+        l->req.rows = l->work.rows;
+        return AX_OK;
+    }
     if (may == NULL && want.end == 0)
         return AX_OK;
     AX_NEW(&l->task, r, (ax_rowrange *) ax_arena_alloc(l->morsel, (n + 1) * sizeof *r));

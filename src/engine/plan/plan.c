@@ -240,6 +240,16 @@ ax_node *ax_plan_scan(ax_plan *p, struct ax_source *src, const uint32_t *columns
     return done(p, node);
 }
 
+void ax_plan_scan_stored_order(ax_node *scan) { scan->u.scan.stored_order = true; }
+
+void ax_plan_scan_sample(ax_node *scan, uint32_t rows, uint32_t splits, uint64_t seed)
+{
+    AX_ASSERT(scan->u.scan.nconj == 0);
+    scan->u.scan.sample_rows = rows;
+    scan->u.scan.sample_splits = splits;
+    scan->u.scan.sample_seed = seed;
+}
+
 ax_node *ax_plan_external(ax_plan *p, uint32_t input, const ax_type *types, uint32_t n)
 {
     ax_node *node = make(p, AX_N_EXTERNAL_INPUT, NULL, 0, n);

@@ -78,6 +78,9 @@ struct ax_node
             uint32_t *columns;             /* [ncols] ascending ordinals of declared columns */
             ax_expr **conj;                /* [nconj] filter over the output columns, in order */
             uint32_t nconj;
+            bool stored_order;             /* see ax_plan_scan_stored_order */
+            uint32_t sample_rows, sample_splits;
+            uint64_t sample_seed;          /* see ax_plan_scan_sample */
         } scan;
         struct { uint32_t input; } external; /* EXTERNAL_INPUT: fed by ax_query_feed */
         struct { ax_expr **conj; uint32_t nconj; } filter;
@@ -129,6 +132,12 @@ void ax_plan_destroy(ax_plan *p); /* NULL is allowed */
 ax_node *ax_plan_scan(ax_plan *p, struct ax_source *src, const uint32_t *columns,
                       const ax_type *types, const char *const *names, uint32_t n,
                       ax_expr *const *conj, uint32_t nconj);
+/* The scan's rows come in the order in which they are stored: file by file, split by split. */
+void ax_plan_scan_stored_order(ax_node *scan);
+/* The scan gives `rows` rows (0: all) of `splits` splits (0: all), both chosen at random, each set
+ * of that size as likely as any other; the same seed chooses the same.  A scan without filter.
+ * Where a file does not know its number of rows, all rows come. */
+void ax_plan_scan_sample(ax_node *scan, uint32_t rows, uint32_t splits, uint64_t seed);
 ax_node *ax_plan_external(ax_plan *p, uint32_t input, const ax_type *types, uint32_t n);
 ax_node *ax_plan_filter(ax_plan *p, ax_node *child, ax_expr *const *conj, uint32_t nconj);
 ax_node *ax_plan_project(ax_plan *p, ax_node *child, ax_expr *const *expr, uint32_t n);
