@@ -205,8 +205,7 @@ ax_status ax_query_rebind(ax_query *q, const ax_params *params) AX_MUST_USE;
 typedef enum ax_req_kind
 {
     AX_REQ_HOST_FN,   /* apply a host function to distinct values: u.fn.  The only one asked yet */
-    AX_REQ_SPILL_FD,  /* a descriptor of an unlinked temporary file, read-write: reply->fd */
-    AX_REQ_TIMEZONE   /* offsets of a time zone over [from, to]: reply->zone */
+    AX_REQ_SPILL_FD   /* a descriptor of an unlinked temporary file, read-write: reply->fd */
 } ax_req_kind;
 
 typedef struct ax_request
@@ -215,7 +214,6 @@ typedef struct ax_request
     union
     {
         const ax_host_need *fn;
-        struct { const char *name; int64_t from_usec, to_usec; } zone;
     } u;
 } ax_request;
 
@@ -224,7 +222,6 @@ typedef struct ax_reply
     const ax_value *value;              /* HOST_FN: [nrows] */
     const ax_error *const *raised;      /* HOST_FN: [nrows] or NULL */
     int fd;                             /* SPILL_FD: owned by the query from now on; -1: refused */
-    const ax_zone_step *zone; uint32_t nzone;
 } ax_reply;
 
 /* The request that made next return REQUEST; valid until the reply, rebind, stop or destroy.  NULL

@@ -15,6 +15,7 @@
  *	 slot.c		 values: batch to Datum and Datum to ax_value
  *	 host.c		 functions that PostgreSQL computes for the engine
  *	 stats.c	 statistics from metadata		 analyze.c	 ANALYZE
+ *	 zone.c		 time zones as tables
  *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
  *	 shared.c	 shared memory					 activity.c	 stat_queries, query_log
  *	 introspect.c functions and views about files, options and the build
@@ -249,6 +250,7 @@ typedef struct AfdwDesc
 	Node	   *limit;			/* bigint or NULL */
 	Node	   *offset;
 	List	   *params;			/* of Expr: constants that are known when the query starts */
+	List	   *zones;			/* of Expr: names of time zones, parameters behind params */
 	List	   *hosts;			/* of Expr: what PostgreSQL computes for the engine */
 	List	   *skipped;		/* of (what, reason): Expr or String, String */
 } AfdwDesc;
@@ -316,6 +318,12 @@ extern bool afdw_host_decided(const AfdwTranslate *ctx, Expr *expr);
 extern ax_expr *afdw_host_translate(AfdwTranslate *ctx, Expr *expr);
 extern AfdwHosts *afdw_hosts_create(List *hosts);
 extern void afdw_hosts_answer(AfdwHosts *h, const ax_host_need *need, ax_reply *reply);
+
+/* ---- zone.c ----------------------------------------------------------- */
+
+extern Expr *afdw_zone_session(void);
+extern bool afdw_zone_named(Node *node);
+extern void afdw_zone_value(Datum name, bool isnull, ax_value *out);
 
 /* ---- path.c ----------------------------------------------------------- */
 

@@ -40,6 +40,7 @@ afdw_desc_copy(const AfdwDesc *desc)
 	copy->params = list_copy(desc->params);
 	copy->skipped = list_copy(desc->skipped);
 	copy->hosts = list_copy(desc->hosts);
+	copy->zones = list_copy(desc->zones);
 	return copy;
 }
 
@@ -61,6 +62,7 @@ afdw_desc_save(const AfdwDesc *d)
 	l = lappend(l, d->params);
 	l = lappend(l, d->skipped);
 	l = lappend(l, d->hosts);
+	l = lappend(l, d->zones);
 	return l;
 }
 
@@ -70,7 +72,7 @@ afdw_desc_load(List *l)
 	AfdwDesc   *d = palloc0(sizeof(AfdwDesc));
 	int			flags;
 
-	if (list_length(l) != 15 || intVal(linitial(l)) != DESC_VERSION)
+	if (list_length(l) != 16 || intVal(linitial(l)) != DESC_VERSION)
 		elog(ERROR, "analytics_fdw: the plan is of another version of the extension");
 	d->varno = (Index) intVal(lsecond(l));
 	flags = intVal(lthird(l));
@@ -88,6 +90,7 @@ afdw_desc_load(List *l)
 	d->params = list_nth(l, 12);
 	d->skipped = list_nth(l, 13);
 	d->hosts = list_nth(l, 14);
+	d->zones = list_nth(l, 15);
 	return d;
 }
 

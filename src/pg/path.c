@@ -915,12 +915,14 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 
 	/* The last build decides which parameters there are, and what PostgreSQL computes. */
 	desc->params = NIL;
+	desc->zones = NIL;
 	desc->hosts = NIL;
 	if (!afdw_desc_build(desc, fpinfo->table, NULL, &built, &reason))
 		elog(ERROR, "analytics_fdw: an accepted plan is refused: %s", reason);
 	desc->skipped = ((AfdwRel *) fpinfo->base->fdw_private)->desc->skipped;
 	check_required(desc, fpinfo->table->relid);
 
-	return make_foreignscan(tlist, local, scanrelid, copyObject(desc->params),
+	return make_foreignscan(tlist, local, scanrelid,
+							copyObject(list_concat_copy(desc->params, desc->zones)),
 							afdw_desc_save(desc), scan_tlist, recheck, outer_plan);
 }

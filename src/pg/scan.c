@@ -115,7 +115,7 @@ check_limit(const NullableDatum *value, bool limit)
 static void
 engine_params(AfdwScan *scan, const NullableDatum *value, ax_params *params)
 {
-	int			n = list_length(scan->desc->params);
+	int			n = list_length(scan->desc->params) + list_length(scan->desc->zones);
 	ax_value   *val;
 	ListCell   *lc;
 	int			i = 0;
@@ -144,6 +144,8 @@ engine_params(AfdwScan *scan, const NullableDatum *value, ax_params *params)
 							 "in PostgreSQL.")));
 		i++;
 	}
+	for (; i < n; i++)
+		afdw_zone_value(value[i].value, value[i].isnull, &val[i]);
 	params->val = val;
 	params->n = (uint32) n;
 }

@@ -24,6 +24,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "afdw.h"
@@ -174,7 +175,8 @@ arguments(AfdwTranslate *ctx, List *args)
 	ListCell   *lc;
 	int			i = 0;
 
-	out = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * Max(list_length(args), 1));
+	/* one more, for a time zone */
+	out = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * (list_length(args) + 1));
 	if (out == NULL)
 		return (ax_expr **) refuse(ctx, "out of memory");
 	foreach(lc, args)
@@ -232,6 +234,87 @@ checked(AfdwTranslate *ctx, ax_expr *e, Oid typid, int32 typmod, Oid collation)
 	return e;
 }
 
+/* A time zone as an argument: known when the query starts, numbered behind the parameters. */
+static ax_expr *
+zone(AfdwTranslate *ctx, Expr *name)
+{
+	int			i = 0;
+	ListCell   *lc;
+	ax_expr    *e = NULL;
+
+	foreach(lc, ctx->desc->zones)
+	{
+		if (equal(lfirst(lc), name))
+			break;
+		i++;
+	}
+	if (lc == NULL)
+	{
+		if (ctx->frozen)
+			elog(ERROR, "analytics_fdw: a time zone is missing in the plan");
+		ctx->desc->zones = lappend(ctx->desc->zones, copyObject(name));
+	}
+	ctx->placeholder = true;
+	return built(ctx, ax_expr_param(&ctx->plan->task, ctx->plan->arena,
+									(uint32_t) (list_length(ctx->desc->params) + i),
+									ax_type_make(AX_T_BYTEA), &e), &e);
+}
+
+/*
+ * A function whose last argument in the engine is a time zone: the session's,
+ * or the constant that PostgreSQL's function has as text.
+ */
+static ax_expr *
+zone_function(AfdwTranslate *ctx, ax_fn fn, Oid funcid, List *args)
+{
+	Node	   *name = NULL;
+	ax_expr   **a;
+	int			n;
+
+	if (funcid == F_TIMEZONE_TEXT_TIMESTAMP || funcid == F_TIMEZONE_TEXT_TIMESTAMPTZ)
+	{
+		name = linitial(args);
+		args = list_make1(lsecond(args));
+	}
+	else if (funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT)
+	{
+		name = lthird(args);
+		args = list_make2(linitial(args), lsecond(args));
+	}
+	if (name && !afdw_zone_named(name))
+		return refuse(ctx, "the time zone is not a constant name like Europe/Berlin");
+	if ((ax_fn_get(fn)->flags & AX_FNF_CONST1) && !IsA(linitial(args), Const))
+		return refuse(ctx, "the first argument of %s is not constant", ax_fn_get(fn)->name);
+	n = list_length(args);
+	a = arguments(ctx, args);
+	if (a == NULL)
+		return NULL;
+	a[n] = zone(ctx, name ? (Expr *) name : afdw_zone_session());
+	return a[n] ? call(ctx, fn, a, n + 1) : NULL;
+}
+
+/* A date or timestamp that is compared with a timestamptz is an instant of the session's zone. */
+static bool
+compare_instants(AfdwTranslate *ctx, ax_expr **a)
+{
+	for (int i = 0; i < 2; i++)
+	{
+		ax_expr   **two;
+
+		if (a[1 - i]->type.id != AX_T_TIMESTAMPTZ ||
+			(a[i]->type.id != AX_T_DATE && a[i]->type.id != AX_T_TIMESTAMP))
+			continue;
+		two = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 2);
+		if (two == NULL)
+			return refuse(ctx, "out of memory") != NULL;
+		two[0] = a[i];
+		two[1] = zone(ctx, afdw_zone_session());
+		a[i] = two[1] ? call(ctx, AX_FN_TZ_ORDER, two, 2) : NULL;
+		return a[i] != NULL;
+	}
+	return true;
+}
+
 static ax_expr *
 function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whole)
 {
@@ -241,6 +324,9 @@ function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whol
 
 	if (fn == AX_FN_NONE)
 		return NULL;
+	if (ax_fn_get(fn)->flags & AX_FNF_ZONE)
+		return checked(ctx, zone_function(ctx, fn, funcid, args), exprType(whole),
+					   exprTypmod(whole), exprCollation(whole));
 	if (list_length(args) != ax_fn_get(fn)->nargs)
 		return refuse(ctx, "the engine has no function %s with %d arguments", ax_fn_get(fn)->name,
 					  list_length(args));
@@ -250,6 +336,8 @@ function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whol
 		return refuse(ctx, "the pattern is not constant");
 	a = arguments(ctx, args);
 	if (a == NULL)
+		return NULL;
+	if (fn >= AX_FN_EQ && fn <= AX_FN_GE && !compare_instants(ctx, a))
 		return NULL;
 	/* The order is that of the call's collation, not of the argument's; trees are ours. */
 	for (int i = 0; i < list_length(args); i++)

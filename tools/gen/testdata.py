@@ -4,6 +4,8 @@
   types.parquet    every column type once optional, with its edge values; 12 rows, key `id`
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
   customers.parquet  500 rows, the other side of joins on events.customer
+  instants.parquet   every half hour of 2024, and the weeks in which clocks are changed of other
+                     years: for time zones
   matrix/<codec>_v<1|2>_<dict|plain>.parquet   the same 3000 rows in every layout
   parts/part-<0..2>.parquet       one table in three files with disjoint id ranges
   hive/year=<y>/month=<m>/data.parquet   a Hive tree, two keys, one of them NULL
@@ -15,6 +17,7 @@
   twin.sql         the same tables as heap tables (CREATE TABLE, COPY), not through any reader
 """
 
+import datetime
 import os
 import random
 import sys
@@ -101,6 +104,22 @@ def customers(folder):
             for n in range(1, 501)]
     write(os.path.join(folder, "customers.parquet"), columns, rows, Layout(codec="zstd"))
     return twin_sql("customers", columns, rows)
+
+
+def instants(folder):
+    day = lambda year, month, d: (datetime.date(year, month, d) - datetime.date(1970, 1, 1)).days
+    spans = [(day(2024, 1, 1), day(2025, 1, 1), 48)]
+    for year in (1900, 1947, 1977, 2007, 2016, 2037, 2087, 2437, 2499, 2500, 3000, 9998):
+        spans += [(day(year, 3, 1), day(year, 4, 20), 24),
+                  (day(year, 9, 15), day(year, 11, 20), 24)]
+    times = [begin * DAY + n * (DAY // steps)
+             for begin, end, steps in spans for n in range((end - begin) * steps)]
+    columns = [Column("id", "int32", True), Column("tz", "timestamptz", True),
+               Column("ts", "timestamp", True), Column("d", "date", True)]
+    rows = [(n, t, t, t // DAY) for n, t in enumerate(times)]
+    write(os.path.join(folder, "instants.parquet"), columns, rows,
+          Layout(codec="zstd", row_group_rows=20000))
+    return twin_sql("instants", columns, rows)
 
 
 def matrix(folder):
@@ -233,7 +252,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, events, customers, matrix, odd, nested, variants, many_files))
+        types, events, customers, instants, matrix, odd, nested, variants, many_files))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)
 

@@ -20,7 +20,8 @@ import subprocess
 import sys
 
 FOREIGN = {"types": "types.parquet", "events": "events.parquet", "customers": "customers.parquet",
-           "parts": "parts/*.parquet", "empty": "empty.parquet", "nulls": "nulls.parquet"}
+           "parts": "parts/*.parquet", "instants": "instants.parquet", "empty": "empty.parquet",
+           "nulls": "nulls.parquet"}
 # Tables of many files whose columns are not simply those of the first.
 DECLARED = {
     "tree": ("id int NOT NULL, v float8, region text, day date", "tree/region={,[!b]*}/**"),

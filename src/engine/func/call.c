@@ -21,6 +21,8 @@ static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c, const ax_type 
 {
     if (c->fn >= AX_FN_DIV_TRUNC && c->fn <= AX_FN_SHR)
         return c->arg.phys == AX_P_NUM ? ax_bind_numeric(t, c) : ax_bind_math(t, c);
+    if (ax_fn_get((ax_fn) c->fn)->flags & AX_FNF_ZONE)
+        return ax_bind_zone(t, a, c);
     switch ((ax_fn) c->fn)
     {
         case AX_FN_EQ:

@@ -2,6 +2,7 @@
 #ifndef AX_CALL_INT_H
 #define AX_CALL_INT_H
 
+#include "func/datetime.h"
 #include "func/regex.h"
 #include "func/text.h"
 
@@ -29,6 +30,7 @@ struct ax_call
     int64_t unit;         /* functions with a unit: which */
     ax_like like;
     const struct in_set *set;
+    ax_zone *zone;        /* functions with a zone; NULL while planning */
     const ax_regex *regex;
     const ax_reseq *seq;
     ax_str_body body;     /* functions of text that run value by value */
@@ -47,6 +49,7 @@ ax_status ax_bind_text(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_str(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_regex(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_time(ax_task *t, ax_call *c, const ax_type *args);
+ax_status ax_bind_zone(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_math(ax_task *t, ax_call *c);
 ax_status ax_bind_numeric(ax_task *t, ax_call *c);
 bool ax_numeric_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst);

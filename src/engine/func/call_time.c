@@ -328,8 +328,7 @@ static ax_status bind_unit(ax_task *t, ax_call *c, ax_type value)
     }
     else
     {
-        /* other fields of a timestamptz are those of local time */
-        ok = ax_unit_of_ts(u) && (value.id == AX_T_TIMESTAMP || u == AX_UNIT_EPOCH);
+        ok = ax_unit_of_ts(u);
         c->run = run_extract_ts;
     }
     AX_CHECK(t, ok || c->konst[0]->null, AX_EUNSUPPORTED, "%s: this unit is not in the engine",

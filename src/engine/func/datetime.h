@@ -165,10 +165,17 @@ ax_status ax_make_date(int32_t year, int32_t month, int32_t day, int32_t *out) A
 /* From utc_usec on, local time is UTC + offset_s. */
 typedef struct ax_zone_step { int64_t utc_usec; int32_t offset_s; } ax_zone_step;
 
-/* n >= 1 steps, ascending; the first holds before its time too, the last for ever after: the table
- * must cover arguments and results, and a day more.  Every transition of the server's table is a
- * step, also one that changes nothing but a name.  borrowed. */
-typedef struct ax_zone { const ax_zone_step *step; uint32_t n; } ax_zone;
+/* n >= 1 steps, ascending; the first holds before its time too, the last for ever after.  Every
+ * transition of the server's table is a step, also one that changes nothing but a name.  borrowed.
+ *
+ * repeat_from, 0: never: from this time on everything is as it was 400 years before, when the
+ * calendar was the same; the table covers some days more. */
+typedef struct ax_zone { const ax_zone_step *step; uint32_t n; int64_t repeat_from; } ax_zone;
+
+/* A zone as bytes, for constants: repeat_from, then the steps, 16 bytes each, their padding zero.
+ * Unpacking points into the bytes, which must be 8-byte aligned; false: they are no zone. */
+#define AX_ZONE_BYTES(n) (sizeof(int64_t) + sizeof(ax_zone_step) * (size_t) (n))
+bool ax_zone_unpack(const uint8_t *p, uint32_t len, ax_zone *out);
 
 /* hint: in and out, where the last search ended; starts as 0.  Finite values only. */
 int32_t ax_zone_offset(const ax_zone *z, int64_t utc, uint32_t *hint);  /* seconds */

@@ -163,9 +163,28 @@ static uint32_t steps_until(const ax_zone *z, int64_t t, uint32_t *hint)
     return lo;
 }
 
+#define AX_USEC_400Y (146097 * AX_USEC_DAY)
+
+static int64_t fold(const ax_zone *z, int64_t t)
+{
+    if (z->repeat_from == 0 || t < z->repeat_from)
+        return t;
+    return t - ((t - z->repeat_from) / AX_USEC_400Y + 1) * AX_USEC_400Y;
+}
+
+bool ax_zone_unpack(const uint8_t *p, uint32_t len, ax_zone *out)
+{
+    uint32_t n = (uint32_t) ((len - sizeof(int64_t)) / sizeof(ax_zone_step));
+
+    if (len < AX_ZONE_BYTES(1) || len != AX_ZONE_BYTES(n) || (uintptr_t) p % 8 != 0)
+        return false;
+    *out = (ax_zone){(const ax_zone_step *) (p + sizeof(int64_t)), n, *(const int64_t *) p};
+    return true;
+}
+
 int32_t ax_zone_offset(const ax_zone *z, int64_t utc, uint32_t *hint)
 {
-    uint32_t k = steps_until(z, utc, hint);
+    uint32_t k = steps_until(z, fold(z, utc), hint);
 
     return z->step[k > 0 ? k - 1 : 0].offset_s;
 }
@@ -176,7 +195,8 @@ int32_t ax_zone_offset(const ax_zone *z, int64_t utc, uint32_t *hint)
 int32_t ax_zone_offset_local(const ax_zone *z, int64_t local, uint32_t *hint)
 {
     /* whole seconds, as the server compares */
-    int64_t sec = local / AX_USEC_SEC - (local % AX_USEC_SEC < 0), when, early, late;
+    int64_t t = fold(z, local), when, early, late;
+    int64_t sec = t / AX_USEC_SEC - (t % AX_USEC_SEC < 0);
     uint32_t k = steps_until(z, (sec - 86400) * AX_USEC_SEC, hint);
     int32_t before, after;
 

@@ -169,7 +169,7 @@ static bool step_line(const golden_line *l)
     if (strcmp(tz.name, l->f[1]) != 0)
     {
         snprintf(tz.name, sizeof(tz.name), "%s", l->f[1]);
-        tz.zone = (ax_zone){tz.step, 0};
+        tz.zone = (ax_zone){.step = tz.step};
         tz.hint = 0;
     }
     assert_true(tz.zone.n < 512);
@@ -317,9 +317,48 @@ static void loops_equal_single_values(void **state)
     }
 }
 
+/* Summer time for ever: a table of 402 years, whose last 400 repeat. */
+static void rules_repeat_for_ever(void **state)
+{
+    static int64_t bytes[1 + 2 * 805];
+    ax_zone_step *step = (ax_zone_step *) (bytes + 1);
+    uint32_t n = 0, hint = 0;
+    ax_zone z;
+
+    (void) state;
+    step[n++] = (ax_zone_step){INT64_MIN, 3600};
+    for (int32_t y = 2000; y < 2402; y++)
+    {
+        step[n++] = (ax_zone_step){ax_days_of(y, 3, 31) * AX_USEC_DAY, 7200};
+        step[n++] = (ax_zone_step){ax_days_of(y, 10, 31) * AX_USEC_DAY, 3600};
+    }
+    bytes[0] = ax_days_of(2401, 1, 1) * AX_USEC_DAY;
+    assert_false(ax_zone_unpack((const uint8_t *) bytes, (uint32_t) AX_ZONE_BYTES(n) - 8, &z));
+    assert_false(ax_zone_unpack((const uint8_t *) bytes, (uint32_t) AX_ZONE_BYTES(0), &z));
+    assert_true(ax_zone_unpack((const uint8_t *) bytes, (uint32_t) AX_ZONE_BYTES(n), &z));
+    assert_int_equal(z.n, n);
+    for (int32_t y = 1990; y < 290000; y += y < 2900 ? 1 : 997)
+    {
+        int64_t march = ax_days_of(y, 3, 31) * AX_USEC_DAY;
+        int64_t october = ax_days_of(y, 10, 31) * AX_USEC_DAY;
+        int32_t summer = y < 2000 ? 3600 : 7200;
+
+        assert_int_equal(ax_zone_offset(&z, march - 1, &hint), 3600);
+        assert_int_equal(ax_zone_offset(&z, march, &hint), summer);
+        assert_int_equal(ax_zone_offset(&z, october - 1, &hint), summer);
+        assert_int_equal(ax_zone_offset(&z, october, &hint), 3600);
+        /* missing: the earlier offset; twice: the later one */
+        assert_int_equal(ax_zone_offset_local(&z, march + AX_USEC_HOUR, &hint), 3600);
+        assert_int_equal(ax_zone_offset_local(&z, march + 2 * AX_USEC_HOUR, &hint), summer);
+        assert_int_equal(ax_zone_offset_local(&z, october + AX_USEC_HOUR - 1, &hint), summer);
+        assert_int_equal(ax_zone_offset_local(&z, october + AX_USEC_HOUR, &hint), 3600);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_repeat_for_ever),
         cmocka_unit_test(same_as_the_server),
         cmocka_unit_test(calendar_counts_days),
         cmocka_unit_test(loops_equal_single_values),

@@ -152,8 +152,7 @@ static const char *resolve_time(ax_fn fn, const ax_type *args, ax_fn_shape *out)
     {
         case AX_FN_EXTRACT:
             ok = args[0].id == AX_T_TEXT
-              && (args[1].id == AX_T_TIMESTAMP || args[1].id == AX_T_TIMESTAMPTZ
-                  || args[1].id == AX_T_DATE);
+              && (args[1].id == AX_T_TIMESTAMP || args[1].id == AX_T_DATE);
             break;
         case AX_FN_TS_DIFF: ok = stamp && args[0].id == args[1].id; break;
         case AX_FN_ISFINITE: ok = stamp || args[0].id == AX_T_DATE; break;
@@ -167,6 +166,26 @@ static const char *resolve_time(ax_fn fn, const ax_type *args, ax_fn_shape *out)
             break;
     }
     return ok ? NULL : no_types;
+}
+
+/* The zone is the last argument. */
+static const char *resolve_zone(ax_fn fn, const ax_type *args, uint32_t nargs)
+{
+    uint8_t a = args[0].id;
+    bool ok;
+
+    switch (fn)
+    {
+        case AX_FN_TZ_EXTRACT:
+        case AX_FN_TZ_PART:
+        case AX_FN_TZ_TRUNC: ok = a == AX_T_TEXT && args[1].id == AX_T_TIMESTAMPTZ; break;
+        case AX_FN_TZ_INSTANT:
+        case AX_FN_TZ_ORDER: ok = a == AX_T_DATE || a == AX_T_TIMESTAMP; break;
+        case AX_FN_TZ_ADD:
+        case AX_FN_TZ_SUB: ok = a == AX_T_TIMESTAMPTZ && args[1].id == AX_T_INTERVAL; break;
+        default: ok = a == AX_T_TIMESTAMPTZ; break;
+    }
+    return ok && args[nargs - 1].id == AX_T_BYTEA ? NULL : no_types;
 }
 
 static const char *exact_types(const ax_type *args, uint8_t a, uint8_t b)
@@ -186,6 +205,8 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
     out->result = info->result == AX_T_NONE ? args[0] : ax_type_make((ax_type_id) info->result);
     if (fn >= AX_FN_DIV_TRUNC && fn <= AX_FN_SHR)
         return resolve_math(fn, args, nargs);
+    if (info->flags & AX_FNF_ZONE)
+        return resolve_zone(fn, args, nargs);
     switch (fn)
     {
         case AX_FN_EQ:
@@ -305,6 +326,7 @@ bool ax_fn_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst
         case AX_FN_SPLIT_PART:
             return konst == NULL || konst[2] == NULL || konst[2]->u.i == 0;
         case AX_FN_DATE_TRUNC:
+        case AX_FN_TZ_TRUNC:
             return ax_trunc_can_raise(konst != NULL ? konst[0] : NULL);
         default:
             return true;
