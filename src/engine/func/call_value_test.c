@@ -543,9 +543,48 @@ static void units_of_zones_are_refused(void **state)
     assert_int_not_equal(ax_call_bind(&task, task.arena, AX_FN_EXTRACT, zoned, konst, 2, &call), 0);
     assert_int_not_equal(ax_call_bind(&task, task.arena, AX_FN_EXTRACT, date, konst, 2, &call), 0);
     konst[0] = &epoch;
-    assert_int_equal(ax_call_bind(&task, task.arena, AX_FN_EXTRACT, zoned, konst, 2, &call), 0);
+    assert_int_not_equal(ax_call_bind(&task, task.arena, AX_FN_EXTRACT, zoned, konst, 2, &call), 0);
     assert_int_not_equal(ax_call_bind(&task, task.arena, AX_FN_DATE_TRUNC, stamp, konst, 2, &call),
                          0);
+}
+
+/* With a zone as the last argument all units exist, but not for truncation. */
+static void zones_are_arguments(void **state)
+{
+    ax_type type[3] = {ax_type_make(AX_T_TEXT), ax_type_make(AX_T_TIMESTAMPTZ),
+                       ax_type_make(AX_T_BYTEA)};
+    static const int64_t table[] = {0, INT64_MIN, -3600, 1000 * AX_USEC_SEC, 7200};
+    ax_value args[3] = {of_text("timezone"), {.type = type[1]}, {.type = type[2]}}, r;
+    const ax_value *konst[3] = {&args[0], NULL, &args[2]};
+    bool raises;
+    ax_call *call;
+
+    (void) state;
+    args[2].u.s.p = (const uint8_t *) table;
+    args[2].u.s.len = sizeof(table);
+    for (uint32_t i = 0; i < 2; i++)
+    {
+        args[1].u.i = (int64_t) i * 1000 * AX_USEC_SEC;
+        assert_int_equal(ax_call_bind(&task, task.arena, AX_FN_TZ_EXTRACT, type, konst, 3, &call),
+                         0);
+        assert_int_equal(ax_call_value(&task, task.arena, call, args, 3, &r, &raises), 0);
+        assert_true(!raises && r.u.num.v == (i == 0 ? -3600 : 7200));
+        assert_int_equal(ax_call_bind(&task, task.arena, AX_FN_TZ_PART, type, konst, 3, &call), 0);
+        assert_int_equal(ax_call_value(&task, task.arena, call, args, 3, &r, &raises), 0);
+        assert_true(!raises && r.u.f == (i == 0 ? -3600 : 7200));
+    }
+    assert_int_not_equal(ax_call_bind(&task, task.arena, AX_FN_TZ_TRUNC, type, konst, 3, &call), 0);
+    args[0] = of_text("hour");
+    assert_int_equal(ax_call_bind(&task, task.arena, AX_FN_TZ_TRUNC, type, konst, 3, &call), 0);
+    /* no zone, as while planning: bound, but it does not run */
+    konst[2] = NULL;
+    assert_int_equal(ax_call_bind(&task, task.arena, AX_FN_TZ_TRUNC, type, konst, 3, &call), 0);
+    assert_int_equal(ax_call_value(&task, task.arena, call, args, 3, &r, &raises), 0);
+    assert_true(raises);
+    /* bytes that are no zone */
+    konst[2] = &args[2];
+    args[2].u.s.len--;
+    assert_int_not_equal(ax_call_bind(&task, task.arena, AX_FN_TZ_TRUNC, type, konst, 3, &call), 0);
 }
 
 int main(void)
@@ -556,6 +595,7 @@ int main(void)
         cmocka_unit_test(known_types_do_not_raise),
         cmocka_unit_test(results_beyond_are_refused),
         cmocka_unit_test(units_of_zones_are_refused),
+        cmocka_unit_test(zones_are_arguments),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
