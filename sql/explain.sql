@@ -16,6 +16,51 @@ EXPLAIN (COSTS OFF, FORMAT JSON)
 	SELECT kind, count(*) FROM events e WHERE paid GROUP BY kind ORDER BY 2 DESC, kind LIMIT 2;
 EXPLAIN (COSTS OFF, FORMAT YAML) SELECT id FROM events WHERE opaque(kind) AND paid LIMIT 2;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT kind, count(*) FROM events e GROUP BY kind;
+-- conditions that the reader evaluates before it reads other columns
+EXPLAIN (VERBOSE, COSTS OFF) SELECT url FROM events WHERE id < 10 AND paid;
+SET analytics_fdw.enable_prewhere = off;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT url FROM events WHERE id < 10 AND paid;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT url FROM events WHERE id < 10 AND paid;
+RESET analytics_fdw.enable_prewhere;
+-- our part of the other formats
+CREATE FUNCTION ours(format text, q text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	out text;
+	line text;
+	inside bool := false;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT ' || format || ') ' || q
+		INTO out;
+	FOR line IN SELECT regexp_split_to_table(out, '\n') LOOP
+		inside := inside OR line ~ '\mFormat\M.*Parquet';
+		IF inside THEN RETURN NEXT line; END IF;
+		EXIT WHEN line ~ 'Rows.After.Prewhere';
+	END LOOP;
+END $$;
+SELECT ours('json', 'SELECT id FROM events WHERE id < 10 AND opaque(kind)');
+SELECT ours('xml', 'SELECT count(*) FROM parts WHERE id > 2500 AND opaque(kind)');
+SELECT ours('yaml', 'SELECT id FROM events WHERE id < 10 AND opaque(kind)');
+-- what depends on the machine is named alike in all formats
+CREATE FUNCTION resources(q text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE j json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) ' || q INTO j;
+	RETURN QUERY SELECT k || ' ' || json_typeof(j -> 0 -> 'Plan' -> k)
+		FROM json_object_keys(j -> 0 -> 'Plan') k
+		WHERE k ~ 'Time$|Bytes|Requests|Threads|Peak|Spilled|Rows|Groups|Files|Pages'
+			AND k !~ '^Actual|^Plan';
+END $$;
+SELECT resources('SELECT url FROM events WHERE id < 10');
+CREATE FUNCTION resource_lines(q text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE) ' || q LOOP
+		IF line ~ '(Bytes Read|Requests|Threads|Peak Memory|Threads Granted| Time):' THEN
+			RETURN NEXT regexp_replace(trim(line), '\d+(\.\d+)?', 'N', 'g');
+		END IF;
+	END LOOP;
+END $$;
+SELECT resource_lines('SELECT kind, count(*) FROM events WHERE id < 10 GROUP BY kind');
 -- never executed
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
 	SELECT * FROM customers c WHERE c.id < 3 AND EXISTS (SELECT FROM empty);

@@ -17,6 +17,7 @@
  *	 stats.c	 statistics from metadata		 analyze.c	 ANALYZE
  *	 zone.c		 time zones as tables
  *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
+ *	 require.c	 require_pushdown
  *	 shared.c	 shared memory					 activity.c	 stat_queries, query_log
  *	 introspect.c functions and views about files, options and the build
  *
@@ -347,6 +348,11 @@ extern ForeignScan *afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 								  List *tlist, List *scan_clauses, Plan *outer_plan);
 extern void afdw_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 								 RelOptInfo *output_rel, void *extra);
+
+/* ---- require.c -------------------------------------------------------- */
+
+extern void afdw_check_required(PlannerInfo *root, RelOptInfo *base, const AfdwDesc *desc,
+								Oid relid);
 
 /* ---- shared.c, activity.c --------------------------------------------- */
 

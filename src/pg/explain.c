@@ -90,7 +90,36 @@ static const char *const pruned_words[AX_PRUNED_CNT] = {
 	[AX_PRUNED_LIMIT] = "limit",
 };
 
-/* "12 of 226 (min/max 200, bloom 14 removed)", or one number a fact outside of text. */
+/* "12 of 226", or a group of two numbers outside of text; the group stays open. */
+static void
+open_share(const char *label, uint64 part, uint64 total, const char *why, ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText(label, psprintf(UINT64_FORMAT " of " UINT64_FORMAT "%s", part, total,
+											why), es);
+		return;
+	}
+	ExplainOpenGroup(label, label, true, es);
+	ExplainPropertyInteger("Read", NULL, (int64) part, es);
+	ExplainPropertyInteger("Total", NULL, (int64) total, es);
+}
+
+static void
+close_share(const char *label, ExplainState *es)
+{
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainCloseGroup(label, label, true, es);
+}
+
+static void
+explain_share(const char *label, uint64 part, uint64 total, ExplainState *es)
+{
+	open_share(label, part, total, "", es);
+	close_share(label, es);
+}
+
+/* "12 of 226 (min/max 200, bloom 14 removed)", with a group for what was removed by what. */
 static void
 pruned(const char *label, uint64 total, const uint64_t *by, ExplainState *es)
 {
@@ -102,29 +131,22 @@ pruned(const char *label, uint64 total, const uint64_t *by, ExplainState *es)
 	{
 		if (by[i] == 0)
 			continue;
-		appendStringInfo(&why, "%s%s " UINT64_FORMAT, why.len ? ", " : "", pruned_words[i],
+		appendStringInfo(&why, "%s%s " UINT64_FORMAT, why.len ? ", " : " (", pruned_words[i],
 						 (uint64) by[i]);
 		removed += by[i];
 	}
-	if (es->format == EXPLAIN_FORMAT_TEXT)
+	if (removed)
+		appendStringInfoString(&why, " removed)");
+	open_share(label, total - removed, total, why.data, es);
+	if (removed && es->format != EXPLAIN_FORMAT_TEXT)
 	{
-		StringInfoData line;
-
-		initStringInfo(&line);
-		appendStringInfo(&line, UINT64_FORMAT " of " UINT64_FORMAT, total - removed, total);
-		if (removed)
-			appendStringInfo(&line, " (%s removed)", why.data);
-		ExplainPropertyText(label, line.data, es);
-	}
-	else
-	{
-		ExplainPropertyInteger(label, NULL, (int64) (total - removed), es);
-		ExplainPropertyInteger(psprintf("%s Total", label), NULL, (int64) total, es);
+		ExplainOpenGroup("Removed", "Removed", true, es);
 		for (int i = 1; i < AX_PRUNED_CNT; i++)
 			if (by[i])
-				ExplainPropertyInteger(psprintf("%s Removed by %s", label, pruned_words[i]), NULL,
-									   (int64) by[i], es);
+				ExplainPropertyInteger(pruned_words[i], NULL, (int64) by[i], es);
+		ExplainCloseGroup("Removed", "Removed", true, es);
 	}
+	close_share(label, es);
 }
 
 static char *
@@ -146,11 +168,60 @@ unit_label(const char *unit)
 }
 
 static void
+explain_times(const ax_profile *p, ExplainState *es)
+{
+	const struct
+	{
+		const char *name;
+		uint64		ns;
+	}			part[] = {
+		{"Engine", p->elapsed_ns}, {"Processor", p->cpu_ns}, {"Read", p->scan.read_ns},
+		{"Decode", p->scan.decode_ns}, {"Filter", p->scan.filter_ns},
+		{"Aggregate", p->aggregate_ns}, {"Sort", p->sort_ns}
+	};
+	StringInfoData line;
+
+	initStringInfo(&line);
+	for (int i = 0; i < (int) lengthof(part); i++)
+	{
+		double		ms = (double) part[i].ns / 1e6;
+
+		if (es->format != EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyFloat(psprintf("%s Time", part[i].name), "ms", ms, 3, es);
+		else if (part[i].ns > 0)
+			appendStringInfo(&line, "%s%c%s %.3f ms", line.len ? ", " : "",
+							 pg_tolower((unsigned char) part[i].name[0]), part[i].name + 1, ms);
+	}
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyText("Time", line.data, es);
+}
+
+/* What depends on the machine and its load. */
+static void
+explain_resources(const ax_profile *p, ExplainState *es)
+{
+	if (p->host_calls > 0)
+		ExplainPropertyInteger("Values Computed by PostgreSQL", NULL, (int64) p->host_values, es);
+	ExplainPropertyInteger("Bytes Read", "kB", (int64) (p->bytes_read + 1023) / 1024, es);
+	if (p->bytes_cached)
+		ExplainPropertyInteger("Bytes From Cache", "kB", (int64) (p->bytes_cached + 1023) / 1024,
+							   es);
+	ExplainPropertyInteger("Requests", NULL, (int64) p->requests, es);
+	ExplainPropertyInteger("Threads", NULL, p->threads_peak, es);
+	if (es->verbose)
+		ExplainPropertyInteger("Threads Granted", NULL, p->threads_granted, es);
+	ExplainPropertyInteger("Peak Memory", "kB", (p->memory_peak_bytes + 1023) / 1024, es);
+	if (p->spilled_bytes)
+		ExplainPropertyInteger("Spilled", "kB", (int64) (p->spilled_bytes + 1023) / 1024, es);
+	if (es->verbose && es->timing)
+		explain_times(p, es);
+}
+
+static void
 explain_profile(AfdwScan *scan, ExplainState *es)
 {
 	ax_query   *q = scan->query ? afdw_query_handle(scan->query) : NULL;
 	ax_profile	p;
-	bool		machine = es->timing || es->summary || es->costs;
 
 	if (q == NULL)
 		return;					/* never executed */
@@ -163,38 +234,11 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 		ExplainPropertyBool("From Metadata", true, es);
 	ExplainPropertyInteger("Rows Read", NULL, (int64) p.scan.rows_read, es);
 	if (p.scan.rows_after_filter != p.scan.rows_read)
-		ExplainPropertyInteger("Rows After Filter", NULL, (int64) p.scan.rows_after_filter, es);
+		ExplainPropertyInteger("Rows After Prewhere", NULL, (int64) p.scan.rows_after_filter, es);
 	if (p.scan.pages_skipped)
-	{
-		if (es->format == EXPLAIN_FORMAT_TEXT)
-			ExplainPropertyText("Pages",
-								psprintf(UINT64_FORMAT " of " UINT64_FORMAT, (uint64) p.scan.pages,
-										 (uint64) (p.scan.pages + p.scan.pages_skipped)), es);
-		else
-		{
-			ExplainPropertyInteger("Pages", NULL, (int64) p.scan.pages, es);
-			ExplainPropertyInteger("Pages Skipped", NULL, (int64) p.scan.pages_skipped, es);
-		}
-	}
-	if (!machine)
-		return;
-	if (p.host_calls > 0)
-		ExplainPropertyInteger("Values Computed by PostgreSQL", NULL, (int64) p.host_values, es);
-	ExplainPropertyInteger("Bytes Read", "kB", (int64) (p.bytes_read + 1023) / 1024, es);
-	ExplainPropertyInteger("Threads", NULL, p.threads_granted, es);
-	ExplainPropertyInteger("Peak Memory", "kB", (p.memory_peak_bytes + 1023) / 1024, es);
-	if (p.spilled_bytes)
-		ExplainPropertyInteger("Spilled", "kB", (int64) (p.spilled_bytes + 1023) / 1024, es);
-	if (es->verbose && es->timing)
-	{
-		ExplainPropertyFloat("Engine Time", "ms", (double) p.elapsed_ns / 1e6, 3, es);
-		ExplainPropertyFloat("Processor Time", "ms", (double) p.cpu_ns / 1e6, 3, es);
-		ExplainPropertyFloat("Read Time", "ms", (double) p.scan.read_ns / 1e6, 3, es);
-		ExplainPropertyFloat("Decode Time", "ms", (double) p.scan.decode_ns / 1e6, 3, es);
-		ExplainPropertyFloat("Filter Time", "ms", (double) p.scan.filter_ns / 1e6, 3, es);
-		ExplainPropertyFloat("Aggregate Time", "ms", (double) p.aggregate_ns / 1e6, 3, es);
-		ExplainPropertyFloat("Sort Time", "ms", (double) p.sort_ns / 1e6, 3, es);
-	}
+		explain_share("Pages", p.scan.pages, p.scan.pages + p.scan.pages_skipped, es);
+	if (es->timing || es->summary || es->costs)
+		explain_resources(&p, es);
 }
 
 /* ---- EXPLAIN ---------------------------------------------------------------------- */
@@ -251,22 +295,28 @@ static void
 explain_skipped(Deparse *d, AfdwDesc *desc, ExplainState *es)
 {
 	ListCell   *lc;
-	List	   *items = NIL;
 
+	if (desc->skipped == NIL)
+		return;
+	ExplainOpenGroup("Not Pushed Down", "Not Pushed Down", false, es);
 	foreach(lc, desc->skipped)
 	{
 		List	   *item = lfirst(lc);
 		Node	   *what = linitial(item);
 		char	   *text = IsA(what, String) ? strVal(what) : deparse(d, what);
 
-		text = psprintf("%s (%s)", text, strVal(lsecond(item)));
 		if (es->format == EXPLAIN_FORMAT_TEXT)
-			ExplainPropertyText("Not Pushed Down", text, es);
+			ExplainPropertyText("Not Pushed Down",
+								psprintf("%s (%s)", text, strVal(lsecond(item))), es);
 		else
-			items = lappend(items, text);
+		{
+			ExplainOpenGroup("Item", NULL, true, es);
+			ExplainPropertyText("What", text, es);
+			ExplainPropertyText("Reason", strVal(lsecond(item)), es);
+			ExplainCloseGroup("Item", NULL, true, es);
+		}
 	}
-	if (items != NIL)
-		ExplainPropertyList("Not Pushed Down", items, es);
+	ExplainCloseGroup("Not Pushed Down", "Not Pushed Down", false, es);
 }
 
 /* How many of the table's columns are read. */
@@ -281,13 +331,7 @@ explain_columns(AfdwDesc *desc, Oid relid, ExplainState *es)
 		if (!TupleDescAttr(RelationGetDescr(rel), i)->attisdropped)
 			total++;
 	table_close(rel, AccessShareLock);
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-		ExplainPropertyText("Columns", psprintf("%d of %d", n, total), es);
-	else
-	{
-		ExplainPropertyInteger("Columns", NULL, n, es);
-		ExplainPropertyInteger("Columns Total", NULL, total, es);
-	}
+	explain_share("Columns", n, total, es);
 }
 
 /* The format of the files that execution or planning opened; without files what was declared. */
@@ -323,6 +367,9 @@ afdw_explain(ForeignScanState *node, ExplainState *es)
 	explain_format(scan, es);
 	if (desc->quals)
 		ExplainPropertyText("Pushed Filter", and_list(&d, desc->quals), es);
+	/* Conditions on rows are the reader's, unless that is switched off. */
+	if (desc->quals && es->verbose && afdw_enable_prewhere)
+		ExplainPropertyText("Prewhere", and_list(&d, desc->quals), es);
 	if (desc->grouped && desc->keys)
 		ExplainPropertyList("Group Key", each(&d, desc->keys), es);
 	if (desc->having)

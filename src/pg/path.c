@@ -33,10 +33,8 @@
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
-#include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/ruleutils.h"
 #include "utils/selfuncs.h"
 
 #include "afdw.h"
@@ -846,34 +844,6 @@ afdw_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inp
 
 /* ---- plans ------------------------------------------------------------------------ */
 
-/* analytics_fdw.require_pushdown: complain about what stays in PostgreSQL. */
-static void
-check_required(AfdwDesc *desc, Oid relid)
-{
-	List	   *item;
-	char	   *what;
-
-	if (afdw_require_pushdown == AFDW_REQUIRE_OFF || desc->skipped == NIL)
-		return;
-	item = linitial(desc->skipped);
-	if (IsA(linitial(item), String))
-		what = strVal(linitial(item));
-	else
-	{
-		Node	   *expr = copyObject(linitial(item));
-
-		if (desc->varno != 1)
-			ChangeVarNodes(expr, (int) desc->varno, 1, 0);
-		what = deparse_expression(expr, deparse_context_for(get_rel_name(relid), relid), false,
-								  false);
-	}
-	ereport(afdw_require_pushdown == AFDW_REQUIRE_ERROR ? ERROR : WARNING,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("the query is not evaluated entirely in the engine"),
-			 errdetail("Not pushed down: %s (%s).", what, strVal(lsecond(item))),
-			 errhint("EXPLAIN shows what is not pushed down and why.")));
-}
-
 ForeignScan *
 afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, List *tlist,
 			  List *scan_clauses, Plan *outer_plan)
@@ -920,7 +890,7 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 	if (!afdw_desc_build(desc, fpinfo->table, NULL, &built, &reason))
 		elog(ERROR, "analytics_fdw: an accepted plan is refused: %s", reason);
 	desc->skipped = ((AfdwRel *) fpinfo->base->fdw_private)->desc->skipped;
-	check_required(desc, fpinfo->table->relid);
+	afdw_check_required(root, fpinfo->base, desc, fpinfo->table->relid);
 
 	return make_foreignscan(tlist, local, scanrelid,
 							copyObject(list_concat_copy(desc->params, desc->zones)),

@@ -2,7 +2,7 @@
 \set ECHO none
 \set testdata `echo "$AX_TESTDATA"`
 \set path :testdata '/events.parquet'
-SELECT plan(5);
+SELECT plan(7);
 CREATE FOREIGN TABLE events (id int8, kind text, url text) SERVER analytics_fdw
 	OPTIONS (path :'path');
 CREATE FUNCTION counted(q text, key text) RETURNS numeric LANGUAGE plpgsql AS $$
@@ -20,6 +20,14 @@ SELECT is(counted('SELECT count(*) FROM events', 'Bytes Read'), 0::numeric,
 	'a count that metadata answers reads nothing');
 SELECT cmp_ok(counted('SELECT url FROM events', 'Read Time'), '>', 0::numeric,
 	'reading takes time');
+-- One row group is work for one thread, whatever is allowed.
+\set path :testdata '/customers.parquet'
+CREATE FOREIGN TABLE customers (id int, name text) SERVER analytics_fdw OPTIONS (path :'path');
+SET analytics_fdw.max_threads = 2;
+SELECT is(counted('SELECT name FROM customers', 'Threads'), 1::numeric,
+	'threads are those that ran');
+SELECT cmp_ok(counted('SELECT name FROM customers', 'Threads Granted'), '>=', 1::numeric,
+	'not those that were granted');
 CREATE FUNCTION inner_row_groups(q text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN

@@ -233,12 +233,8 @@ static ax_status drive(ax_lane *l, ax_go *go)
         if (l->fetching)
         {
             ax_io_ready ready;
-            uint64_t begin_ns = ax_exec_now_ns();
-            ax_status st = ax_io_fetch(&l->task, l->stage->x->env->io, &l->ev.need, &l->job,
-                                       &ready);
 
-            l->stats.read_ns += ax_exec_now_ns() - begin_ns; /* all of it where reads are local */
-            AX_TRY(st);
+            AX_TRY(ax_io_fetch(&l->task, l->stage->x->env->io, &l->ev.need, &l->job, &ready));
             if (ready == AX_IO_PENDING)
             {
                 *go = AX_GO_PARK;
