@@ -35,13 +35,83 @@ SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute
 	WHERE attrelid = 'i2.types'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT count(*) FROM i2.types;
 
--- a tree: by default only the files in the directory itself
+-- a Hive tree is one table; keys are columns
 CREATE SCHEMA i3;
 \set folder :testdata '/hive'
 IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i3 OPTIONS (path :'folder');
-SELECT count(*) FROM pg_class WHERE relnamespace = 'i3'::regnamespace;
+SELECT relname FROM pg_class WHERE relnamespace = 'i3'::regnamespace;
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
+	WHERE attrelid = 'i3.hive'::regclass AND attnum > 8 ORDER BY attnum;
+SELECT year, month, count(*) FROM i3.hive GROUP BY 1, 2 ORDER BY 1, 2;
+-- as files they would have one name
 \set VERBOSITY terse
-IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i3 OPTIONS (path :'folder', recursive 'on');
+IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i3
+	OPTIONS (path :'folder', recursive 'on', hive_partitioning 'off');
+\set VERBOSITY default
+
+-- a folder of everything: tables below only when told, other files are skipped
+CREATE FUNCTION made(schema text) RETURNS TABLE (name name, columns text, options text)
+LANGUAGE sql AS $$
+	SELECT c.relname, (SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', '
+			ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0),
+		regexp_replace(array_to_string(ftoptions, ' '), 'path=[^ ]*/testdata', 'path=...')
+	FROM pg_class c JOIN pg_foreign_table ON ftrelid = c.oid
+	WHERE relnamespace = schema::regnamespace ORDER BY 1
+$$;
+CREATE SCHEMA i4;
+\set folder :testdata '/folder'
+SET client_min_messages = error;
+IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i4 OPTIONS (path :'folder');
+SELECT * FROM made('i4');
+DROP SCHEMA i4 CASCADE;
+CREATE SCHEMA i4;
+IMPORT FOREIGN SCHEMA x EXCEPT (bare) FROM SERVER analytics_fdw INTO i4
+	OPTIONS (path :'folder', recursive 'on', "case" 'lower', match_by 'position');
+SELECT * FROM made('i4');
+SELECT * FROM i4.log;
+SELECT year, m, count(*) FROM i4.sales GROUP BY 1, 2 ORDER BY 1;
+SET client_min_messages = warning;
+-- what is not wanted is not opened, so that nothing is said of it
+DROP SCHEMA i4 CASCADE;
+CREATE SCHEMA i4;
+IMPORT FOREIGN SCHEMA x LIMIT TO (one, sales) FROM SERVER analytics_fdw INTO i4
+	OPTIONS (path :'folder');
+SELECT * FROM made('i4');
+\set VERBOSITY terse
+IMPORT FOREIGN SCHEMA x LIMIT TO ("README", nothing) FROM SERVER analytics_fdw INTO i4
+	OPTIONS (path :'folder');
+\set VERBOSITY sqlstate
+\set file :folder '/broken.parquet'
+IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i4 OPTIONS (path :'file');
+\set VERBOSITY default
+-- a glob; everything in one table
+\set glob :testdata '/folder/{one,Two}.parquet'
+IMPORT FOREIGN SCHEMA x EXCEPT (one) FROM SERVER analytics_fdw INTO i4 OPTIONS (path :'glob');
+\set glob :testdata '/folder/sales/*/*/*'
+IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i2
+	OPTIONS (path :'glob', one_table 'true', import_not_null 'off');
+SELECT * FROM made('i4');
+SELECT * FROM made('i2') WHERE name = 'sales';
+-- B09: comments say what was imported
+SELECT count(*) FROM pg_description WHERE objoid = 'i4.one'::regclass;
+DROP SCHEMA i4 CASCADE;
+CREATE SCHEMA i4;
+IMPORT FOREIGN SCHEMA x LIMIT TO (one) FROM SERVER analytics_fdw INTO i4
+	OPTIONS (path :'folder', comments 'on');
+SELECT objsubid, regexp_replace(description, '/[^ ]*/testdata', '...') FROM pg_description
+	WHERE objoid = 'i4.one'::regclass ORDER BY 1;
+-- documents
+\set file :testdata '/nested/v2.parquet'
+IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i4
+	OPTIONS (path :'file', json_as 'json', nested_as 'jsonb');
+SELECT columns FROM made('i4') WHERE name = 'v2';
+
+-- an empty column list has the keys, too
+CREATE FOREIGN TABLE pg_temp.h () SERVER analytics_fdw OPTIONS (path :'folder', format 'parquet');
+\set folder :testdata '/hive'
+CREATE FOREIGN TABLE pg_temp.h2 () SERVER analytics_fdw OPTIONS (path :'folder');
+SELECT year, month, count(*) FROM h2 GROUP BY 1, 2 ORDER BY 1, 2;
+\set VERBOSITY terse
 
 -- options
 IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i3 OPTIONS (path :'folder', nothing '1');
@@ -51,4 +121,5 @@ IMPORT FOREIGN SCHEMA x FROM SERVER analytics_fdw INTO i3
 \set VERBOSITY default
 IMPORT FOREIGN SCHEMA "123456789 123456789 123456789 123456789 123456789 123456789 123456789"
 	FROM SERVER analytics_fdw INTO i3;
-DROP SCHEMA i1, i2, i3 CASCADE;
+SET client_min_messages = warning;
+DROP SCHEMA i1, i2, i3, i4 CASCADE;

@@ -66,7 +66,7 @@ BEGIN
 	RETURN 'no error';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-	RETURN SQLSTATE || ' ' || regexp_replace(split_part(context, E'\n', 1), '".*/testdata', ' "...');
+	RETURN SQLSTATE || ' ' || regexp_replace(split_part(context, E'\n', 1), '"/[^"]*/testdata', '"...');
 END $$;
 SELECT place('SELECT * FROM nokey');
 ALTER FOREIGN TABLE nokey ALTER n TYPE text;

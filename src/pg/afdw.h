@@ -18,6 +18,7 @@
  *	 zone.c		 time zones as tables
  *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
  *	 require.c	 require_pushdown
+ *	 columns.c	 column lists from files
  *	 shared.c	 shared memory					 activity.c	 stat_queries, query_log
  *	 introspect.c functions and views about files, options and the build
  *
@@ -33,6 +34,7 @@
 
 #include "access/attnum.h"
 #include "foreign/fdwapi.h"
+#include "lib/stringinfo.h"
 #include "nodes/pathnodes.h"
 #include "nodes/pg_list.h"
 #include "utils/guc.h"
@@ -452,10 +454,47 @@ extern void afdw_stats_init(void);
 
 extern bool afdw_analyze(Relation rel, AcquireSampleRowsFunc *func, BlockNumber *totalpages);
 
+/* ---- columns.c -------------------------------------------------------- */
+
+typedef enum AfdwUnsupported
+{
+	AFDW_UNSUPPORTED_SKIP, AFDW_UNSUPPORTED_TEXT, AFDW_UNSUPPORTED_ERROR
+} AfdwUnsupported;
+
+/* How columns of files become columns of tables. */
+typedef struct AfdwShape
+{
+	bool		not_null;		/* NOT NULL as in the file */
+	bool		lower;			/* names in lower case */
+	AfdwUnsupported unsupported;
+	const char *json_as;		/* type of documents; NULL: jsonb */
+} AfdwShape;
+
+/* A list of column definitions under construction. */
+typedef struct AfdwColumnList
+{
+	const AfdwShape *shape;
+	StringInfo	sql;
+	const char *prefix;			/* before each column */
+	const char *path;			/* of the file, for messages */
+	List	   *in_file;		/* names in the file, char * */
+	List	   *used;			/* names of columns, char * */
+	List	   *comments;		/* their types in the file, char * */
+} AfdwColumnList;
+
+/* Columns of a schema, then, unless source is NULL, keys of the directories of its files. */
+extern void afdw_append_columns(AfdwColumnList *list, const ax_schema *schema, ax_source *source,
+								const List *files);
+extern char *afdw_server_name(const char *name);	/* text of a file in the database's encoding */
+extern char *afdw_lower_case(const char *name);
+extern bool afdw_has_name(List *names, const char *name);
+
 /* ---- explain.c, import.c ---------------------------------------------- */
 
 extern void afdw_explain(ForeignScanState *node, ExplainState *es);
 extern List *afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid);
+extern List *afdw_import_comments(void);	/* commands of the import under way, once */
+extern ax_source *afdw_open_file(const AfdwOptions *opts, const char *path, ax_error *err);
 extern ax_source *afdw_files(const AfdwOptions *opts);	/* until CurrentMemoryContext is reset */
 extern const char *afdw_sql_type(const ax_field *f);
 

@@ -1,65 +1,106 @@
 /*-------------------------------------------------------------------------
  *
  * import.c
- *		IMPORT FOREIGN SCHEMA: a foreign table for each file; and columns for
- *		foreign tables that were created without any.
+ *		IMPORT FOREIGN SCHEMA: a foreign table for each file and Hive tree.
  *
- * The remote schema is a directory or a glob; the engine lists and opens the
- * files, and their schemas become column lists.  Names are kept as they are in
- * the file as far as PostgreSQL can have them; what is renamed carries the
- * name in the file in the option column_name.
+ * The remote schema is a directory or a glob.  Its files are listed, and told
+ * apart by their names alone: files below directories key=value are one table,
+ * the tree above the first of these; every other file is one.  Of each table
+ * that is wanted one file is opened for its schema.  Files that are in no known
+ * format, or damaged, are skipped with a warning.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/table.h"
 #include "catalog/pg_foreign_table.h"
 #include "commands/defrem.h"
-#include "commands/event_trigger.h"
-#include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
-#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "afdw.h"
-
-PG_FUNCTION_INFO_V1(analytics_fdw_fill_columns);
-
-typedef enum AfdwUnsupported
-{
-	UNSUPPORTED_SKIP, UNSUPPORTED_TEXT, UNSUPPORTED_ERROR
-} AfdwUnsupported;
 
 typedef struct AfdwImport
 {
 	ImportForeignSchemaStmt *stmt;
 	char	   *server;
 	AfdwOptions opts;
-	bool		not_null;
-	bool		lower;
+	AfdwShape	shape;
 	bool		recursive;
 	bool		one_table;
-	AfdwUnsupported unsupported;
-	char	   *path;			/* as given */
+	bool		comments;
+	bool		has_format;		/* given by an option of the import */
 	List	   *pass;			/* table options handed through, DefElem */
+	ax_source  *source;			/* listed */
 	List	   *names;			/* tables so far, char * */
 	List	   *commands;
+	List	   *unknown;		/* files in no format that we know, char * */
 } AfdwImport;
+
+/* What becomes one table. */
+typedef struct Found
+{
+	const char *name;
+	const char *path;
+	bool		single;			/* the path is one file */
+	List	   *files;			/* of int, into the listing */
+} Found;
 
 /* ---- options ---------------------------------------------------------------- */
 
-static void
-bad_value(DefElem *def, const char *valid)
+/* One of some words; ends with NULL. */
+static int
+one_of(DefElem *def, const char *const *words)
 {
+	StringInfoData valid;
+	char	   *value = defGetString(def);
+
+	for (int i = 0; words[i]; i++)
+		if (strcmp(words[i], value) == 0)
+			return i;
+	initStringInfo(&valid);
+	for (int i = 0; words[i]; i++)
+		appendStringInfo(&valid, "%s%s", i ? ", " : "", words[i]);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid value for option \"%s\": \"%s\"", def->defname, defGetString(def)),
-			 errhint("Valid values are: %s", valid)));
+			 errmsg("invalid value for option \"%s\": \"%s\"", def->defname, value),
+			 errhint("Valid values are: %s", valid.data)));
+	return 0;
+}
+
+/* Options of the import itself; false: it is another's. */
+static bool
+own_option(AfdwImport *im, DefElem *def)
+{
+	static const char *const cases[] = {"keep", "lower", NULL};
+	static const char *const unsupported[] = {"skip", "text", "error", NULL};
+	static const char *const json[] = {"jsonb", "json", "text", NULL};
+	static const char *const nested[] = {"jsonb", NULL};
+	const char *name = def->defname;
+
+	if (strcmp(name, "import_not_null") == 0)
+		im->shape.not_null = defGetBoolean(def);
+	else if (strcmp(name, "import_collate") == 0)
+		(void) defGetBoolean(def);	/* files know no collations */
+	else if (strcmp(name, "recursive") == 0)
+		im->recursive = defGetBoolean(def);
+	else if (strcmp(name, "one_table") == 0)
+		im->one_table = defGetBoolean(def);
+	else if (strcmp(name, "comments") == 0)
+		im->comments = defGetBoolean(def);
+	else if (strcmp(name, "case") == 0)
+		im->shape.lower = one_of(def, cases) == 1;
+	else if (strcmp(name, "unsupported") == 0)
+		im->shape.unsupported = (AfdwUnsupported) one_of(def, unsupported);
+	else if (strcmp(name, "json_as") == 0)
+		im->shape.json_as = json[one_of(def, json)];
+	else if (strcmp(name, "nested_as") == 0)
+		(void) one_of(def, nested);
+	else
+		return false;
+	return true;
 }
 
 static void
@@ -67,7 +108,7 @@ read_options(AfdwImport *im)
 {
 	ListCell   *lc;
 
-	im->not_null = true;
+	im->shape.not_null = true;
 	im->opts.format = "auto";
 	im->opts.match_by = AX_BY_NAME;
 	im->opts.allow_missing_columns = true;
@@ -75,48 +116,22 @@ read_options(AfdwImport *im)
 	foreach(lc, im->stmt->options)
 	{
 		DefElem    *def = lfirst_node(DefElem, lc);
-		char	   *name = def->defname;
 
-		if (strcmp(name, "import_not_null") == 0)
-			im->not_null = defGetBoolean(def);
-		else if (strcmp(name, "recursive") == 0)
-			im->recursive = defGetBoolean(def);
-		else if (strcmp(name, "one_table") == 0)
-			im->one_table = defGetBoolean(def);
-		else if (strcmp(name, "case") == 0)
-		{
-			im->lower = strcmp(defGetString(def), "lower") == 0;
-			if (!im->lower && strcmp(defGetString(def), "keep") != 0)
-				bad_value(def, "keep, lower");
-		}
-		else if (strcmp(name, "unsupported") == 0)
-		{
-			char	   *v = defGetString(def);
-
-			if (strcmp(v, "skip") == 0)
-				im->unsupported = UNSUPPORTED_SKIP;
-			else if (strcmp(v, "text") == 0)
-				im->unsupported = UNSUPPORTED_TEXT;
-			else if (strcmp(v, "error") == 0)
-				im->unsupported = UNSUPPORTED_ERROR;
-			else
-				bad_value(def, "skip, text, error");
-		}
-		else if (afdw_option_exists(name, ForeignTableRelationId))
-		{
-			if (strcmp(name, "path") == 0)
-				im->path = defGetString(def);
-			else
-				im->pass = lappend(im->pass, def);
-			afdw_options_list(list_make1(def), &im->opts);
-		}
-		else
+		if (own_option(im, def))
+			continue;
+		if (!afdw_option_exists(def->defname, ForeignTableRelationId) ||
+			strcmp(def->defname, "files_func") == 0 ||
+			strcmp(def->defname, "files_func_arg") == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
-					 errmsg("invalid option \"%s\"", name),
-					 errhint("Valid options in this context are: path, format, "
-							 "import_not_null, case, unsupported, recursive, one_table, "
-							 "and options of foreign tables")));
+					 errmsg("invalid option \"%s\"", def->defname),
+					 errhint("Valid options in this context are: path, import_not_null, "
+							 "import_collate, case, comments, json_as, nested_as, unsupported, "
+							 "recursive, one_table, and options of foreign tables")));
+		if (!afdw_option_names_files(def->defname))
+			im->pass = lappend(im->pass, def);
+		im->has_format = im->has_format || strcmp(def->defname, "format") == 0;
+		afdw_options_list(list_make1(def), &im->opts);
 	}
 	if (im->opts.paths == NIL)
 	{
@@ -127,60 +142,36 @@ read_options(AfdwImport *im)
 					(errcode(ERRCODE_NAME_TOO_LONG),
 					 errmsg("remote schema name may have been cut at %d bytes", NAMEDATALEN - 1),
 					 errhint("Give the directory in the option \"path\".")));
-		im->path = schema;
 		im->opts.paths = list_make1(pstrdup(schema));
 	}
 }
 
-/* ---- names ------------------------------------------------------------------- */
-
-/* Text of a file in the encoding of the database. */
-static char *
-server_name(const char *s)
+/* All paths as a value of option path. */
+static const char *
+path_value(const AfdwImport *im)
 {
-	return pg_any_to_server(s, strlen(s), PG_UTF8);
-}
-
-static char *
-lower_case(const char *s)
-{
-	char	   *copy = pstrdup(s);
-
-	for (char *p = copy; *p; p++)
-		*p = (char) pg_tolower((unsigned char) *p);
-	return copy;
-}
-
-static bool
-has_name(List *names, const char *name)
-{
+	StringInfoData buf;
 	ListCell   *lc;
 
-	foreach(lc, names)
-		if (strcmp(lfirst(lc), name) == 0)
-			return true;
-	return false;
-}
-
-/* A name that PostgreSQL can have and that is not in use. */
-static char *
-fitting_name(const char *name, List *used)
-{
-	char	   *fit = pnstrdup(name, pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1));
-
-	for (int i = 1; has_name(used, fit); i++)
+	if (list_length(im->opts.paths) == 1)
+		return linitial(im->opts.paths);
+	initStringInfo(&buf);
+	foreach(lc, im->opts.paths)
 	{
-		char	   *suffix = psprintf("_%d", i);
-		int			room = NAMEDATALEN - 1 - (int) strlen(suffix);
-
-		fit = psprintf("%s%s", pnstrdup(name, pg_mbcliplen(name, strlen(name), room)), suffix);
+		appendStringInfoString(&buf, buf.len ? ",\"" : "{\"");
+		for (const char *p = lfirst(lc); *p; p++)
+			appendStringInfo(&buf, "%s%c", *p == '"' || *p == '\\' ? "\\" : "", *p);
+		appendStringInfoChar(&buf, '"');
 	}
-	return fit;
+	appendStringInfoChar(&buf, '}');
+	return buf.data;
 }
+
+/* ---- names ------------------------------------------------------------------- */
 
 /* Base name without suffix; of a directory its last component, of a glob that in front of it. */
 static char *
-table_name(const char *path, bool file)
+base_name(const char *path, bool file)
 {
 	char	   *copy = pstrdup(path);
 	char	   *base,
@@ -221,153 +212,7 @@ wanted(AfdwImport *im, const char *name)
 	}
 }
 
-/* A name as column_name wants it: quoted when it could be read as a path. */
-static char *
-column_path(const char *name)
-{
-	StringInfoData buf;
-
-	if (strpbrk(name, ".\"") == NULL)
-		return pstrdup(name);
-	initStringInfo(&buf);
-	appendStringInfoChar(&buf, '"');
-	for (; *name; name++)
-	{
-		if (*name == '"')
-			appendStringInfoChar(&buf, '"');
-		appendStringInfoChar(&buf, *name);
-	}
-	appendStringInfoChar(&buf, '"');
-	return buf.data;
-}
-
-/* ---- columns ------------------------------------------------------------------- */
-
-/* The SQL type of a field, or NULL when a table cannot have it. */
-const char *
-afdw_sql_type(const ax_field *f)
-{
-	const char *elem_type;
-
-	if (f->refusal != NULL)
-		return NULL;
-	switch ((ax_type_id) f->type.id)
-	{
-		case AX_T_LIST:
-			{
-				ax_field	elem = {.source_type = f->source_type};
-
-				if (f->type.nested == NULL || f->type.nested->n != 1)
-					return NULL;
-				elem.type = f->type.nested->type[0];
-				elem_type = afdw_sql_type(&elem);
-				return elem_type ? psprintf("%s[]", elem_type) : NULL;
-			}
-		case AX_T_NONE:
-		case AX_T_STRUCT:
-		case AX_T_MAP:
-		case AX_T_CNT:
-			return NULL;
-		case AX_T_NUMERIC:
-			if (f->type.precision > 0)
-				return psprintf("numeric(%d,%d)", f->type.precision, f->type.scale);
-			return "numeric";
-		case AX_T_BPCHAR:
-			return f->type.precision > 0 ? psprintf("character(%d)", f->type.precision) : "text";
-		default:
-			return ax_type_name(f->type.id);
-	}
-}
-
-static void
-append_columns(AfdwImport *im, StringInfo sql, const char *prefix, const ax_schema *schema,
-			   const char *path)
-{
-	List	   *used = NIL;
-
-	for (uint32 i = 0; i < schema->n; i++)
-	{
-		const ax_field *f = &schema->field[i];
-		const char *type = afdw_sql_type(f);
-		char	   *name = server_name(f->name);
-		char	   *column;
-
-		if (type == NULL || *name == '\0')
-		{
-			const char *why = f->refusal ? f->refusal : *name == '\0' ? "it has no name" :
-				"the type has no counterpart";
-			const char *source_type = f->source_type ? f->source_type : "unknown";
-
-			if (im->unsupported == UNSUPPORTED_ERROR)
-				ereport(ERROR,
-						(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-						 errmsg("cannot import column \"%s\" of file \"%s\"", name, path),
-						 errdetail("Type %s: %s.", source_type, why)));
-			if (im->unsupported == UNSUPPORTED_SKIP || *name == '\0')
-			{
-				ereport(WARNING,
-						(errcode(ERRCODE_FDW_INVALID_DATA_TYPE),
-						 errmsg("skipping column \"%s\" of file \"%s\"", name, path),
-						 errdetail("Type %s: %s.", source_type, why)));
-				continue;
-			}
-			type = "text";
-		}
-		if (list_length(used) >= MaxHeapAttributeNumber)
-			ereport(ERROR,
-					(errcode(ERRCODE_TOO_MANY_COLUMNS),
-					 errmsg("file \"%s\" has more than %d columns", path, MaxHeapAttributeNumber)));
-		column = fitting_name(im->lower ? lower_case(name) : name, used);
-		used = lappend(used, column);
-		appendStringInfo(sql, "%s\n  %s%s %s", list_length(used) > 1 ? "," : "", prefix,
-						 quote_identifier(column), type);
-		if (strcmp(column, name) != 0)
-			appendStringInfo(sql, " OPTIONS (column_name %s)",
-							 quote_literal_cstr(column_path(name)));
-		if (im->not_null && !f->nullable)
-			appendStringInfoString(sql, " NOT NULL");
-	}
-}
-
-static void
-add_table(AfdwImport *im, const char *name, const char *path, const ax_schema *schema)
-{
-	StringInfoData sql;
-	ListCell   *lc;
-	char	   *table = server_name(im->lower ? lower_case(name) : name);
-
-	if (!wanted(im, table))
-		return;
-	if (strlen(table) >= NAMEDATALEN)
-		ereport(ERROR,
-				(errcode(ERRCODE_NAME_TOO_LONG),
-				 errmsg("table name \"%s\" is longer than %d bytes", table, NAMEDATALEN - 1),
-				 errhint("Create the foreign table with a name of its own.")));
-	if (has_name(im->names, table))
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_TABLE),
-				 errmsg("two files would become table \"%s\"", table),
-				 errdetail("The second is \"%s\".", path),
-				 errhint("Import them with \"one_table\", or directory by directory.")));
-	im->names = lappend(im->names, table);
-
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s (", quote_identifier(table));
-	append_columns(im, &sql, "", schema, path);
-	appendStringInfo(&sql, "\n) SERVER %s OPTIONS (path %s", quote_identifier(im->server),
-					 quote_literal_cstr(server_name(path)));
-	foreach(lc, im->pass)
-	{
-		DefElem    *def = lfirst_node(DefElem, lc);
-
-		appendStringInfo(&sql, ", %s %s", quote_identifier(def->defname),
-						 quote_literal_cstr(defGetString(def)));
-	}
-	appendStringInfoString(&sql, ")");
-	im->commands = lappend(im->commands, sql.data);
-}
-
-/* ---- files ------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------- */
 
 static void
 source_callback(void *arg)
@@ -402,44 +247,281 @@ afdw_files(const AfdwOptions *opts)
 	return source;
 }
 
-static ax_source *
-open_files(AfdwImport *im)
+/* Opens one file for its schema; NULL: *err says why not. */
+ax_source *
+afdw_open_file(const AfdwOptions *opts, const char *path, ax_error *err)
 {
-	ax_source  *source = afdw_files(&im->opts);
+	AfdwOptions one = *opts;
+	AfdwOpening opening = {0};
+	ax_source  *source;
 
-	afdw_query_end(afdw_query_open(source, &im->opts));
-	return source;
+	one.paths = list_make1(unconstify(char *, path));
+	source = afdw_files(&one);
+	return afdw_query_open_some(source, &one, &opening, err) ? source : NULL;
 }
 
-/* Is the file directly in one of the directories, or named by a path or glob? */
-static bool
-shallow(AfdwImport *im, const char *file)
+/* The part of a file's path below the directory that was named, or the beginning of a glob. */
+static const char *
+below(const char *path, const char *file, bool *glob)
+{
+	size_t		len = strcspn(path, "*?[{");
+
+	*glob = path[len] != '\0' && strcmp(path, file) != 0;
+	if (*glob)
+		while (len > 0 && path[len - 1] != '/')
+			len--;
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (strncmp(file, path, len) != 0 || (len > 1 && file[len] != '/' && file[len] != '\0'))
+		return NULL;
+	file += len;
+	while (*file == '/')
+		file++;
+	return file;
+}
+
+/*
+ * Where the Hive tree of a file begins: its length in the path, 0: in none.
+ * *depth: directories above it, or above the file.
+ */
+static size_t
+tree_root(const char *file, const char *rest, int *depth)
+{
+	*depth = 0;
+	for (const char *slash; (slash = strchr(rest, '/')) != NULL; rest = slash + 1)
+	{
+		const char *equals = memchr(rest, '=', slash - rest);
+
+		if (equals && equals > rest)
+		{
+			size_t		len = rest - file;
+
+			while (len > 1 && file[len - 1] == '/')
+				len--;
+			return len;
+		}
+		(*depth)++;
+	}
+	return 0;
+}
+
+static Found *
+find_tree(List *found, const char *root)
 {
 	ListCell   *lc;
 
-	foreach(lc, im->opts.paths)
-	{
-		const char *path = lfirst(lc);
-		size_t		len = strlen(path);
+	foreach(lc, found)
+		if (!((Found *) lfirst(lc))->single && strcmp(((Found *) lfirst(lc))->path, root) == 0)
+			return lfirst(lc);
+	return NULL;
+}
 
-		while (len > 1 && path[len - 1] == '/')
-			len--;
-		if (strncmp(file, path, len) != 0 || strpbrk(path, "*?[{") != NULL)
-			return true;
-		while (file[len] == '/')
-			len++;
-		if (strchr(file + len, '/') == NULL)
-			return true;
+/* Puts file i to the table it belongs to. */
+static List *
+sort_in(AfdwImport *im, List *found, uint32 i)
+{
+	const char *file = ax_source_file_path(im->source, i);
+	const char *rest = NULL;
+	bool		glob = false;
+	int			depth = 0;
+	size_t		root = 0;
+	Found	   *f = NULL;
+	ListCell   *lc;
+
+	foreach(lc, im->opts.paths)
+		if ((rest = below(lfirst(lc), file, &glob)) != NULL)
+			break;
+	if (rest && im->opts.hive != AFDW_HIVE_OFF)
+		root = tree_root(file, rest, &depth);
+	else if (rest)
+		for (const char *p = rest; (p = strchr(p, '/')) != NULL; p++)
+			depth++;
+	if (!im->recursive && !glob && depth > (root > 0 ? 1 : 0))
+		return found;
+	if (root > 0)
+		f = find_tree(found, pnstrdup(file, root));
+	if (f == NULL)
+	{
+		f = palloc0(sizeof(Found));
+		f->single = root == 0;
+		f->path = root > 0 ? pnstrdup(file, root) : file;
+		f->name = base_name(f->path, f->single);
+		found = lappend(found, f);
 	}
-	return false;
+	f->files = lappend_int(f->files, (int) i);
+	return found;
+}
+
+/* Everything that was listed as one table. */
+static List *
+all_in_one(AfdwImport *im)
+{
+	Found	   *f = palloc0(sizeof(Found));
+	const char *path = linitial(im->opts.paths);
+	uint32		n = ax_source_files(im->source);
+
+	f->path = path_value(im);
+	f->single = n == 1 && strcmp(path, ax_source_file_path(im->source, 0)) == 0;
+	f->name = base_name(path, f->single);
+	for (uint32 i = 0; i < n; i++)
+		f->files = lappend_int(f->files, (int) i);
+	return n > 0 ? list_make1(f) : NIL;
+}
+
+/* ---- tables ------------------------------------------------------------------ */
+
+/* Comments of an import, run by the event trigger at its end. */
+static List *comments = NIL;
+
+static void
+forget_comments(void *arg)
+{
+	comments = NIL;
+}
+
+List *
+afdw_import_comments(void)
+{
+	List	   *mine = comments;
+
+	comments = NIL;
+	return mine;
+}
+
+static void
+comment_on(const char *what, const char *schema, const char *table, const char *column,
+		   const char *text)
+{
+	if (comments == NIL)
+	{
+		MemoryContextCallback *callback = MemoryContextAllocZero(CurTransactionContext,
+																 sizeof(MemoryContextCallback));
+
+		callback->func = forget_comments;
+		MemoryContextRegisterResetCallback(CurTransactionContext, callback);
+	}
+	comments = lappend(comments, psprintf("COMMENT ON %s %s%s%s IS %s", what,
+										  quote_qualified_identifier(schema, table),
+										  column ? "." : "",
+										  column ? quote_identifier(column) : "",
+										  quote_literal_cstr(text)));
+}
+
+static void
+add_comments(AfdwImport *im, const char *table, const AfdwColumnList *list, const Found *f)
+{
+	MemoryContext old = MemoryContextSwitchTo(CurTransactionContext);
+	ListCell   *name,
+			   *type;
+
+	comment_on("FOREIGN TABLE", im->stmt->local_schema, table, NULL,
+			   psprintf("%s %s", f->single ? "file" : "files below", f->path));
+	forboth(name, list->used, type, list->comments)
+		comment_on("COLUMN", im->stmt->local_schema, table, lfirst(name), lfirst(type));
+	MemoryContextSwitchTo(old);
+}
+
+/* The first file of the table that can be opened; *at: which.  NULL: none. */
+static ax_source *
+open_one(AfdwImport *im, const Found *f, const char **at)
+{
+	ListCell   *lc;
+
+	foreach(lc, f->files)
+	{
+		const char *path = ax_source_file_path(im->source, (uint32) lfirst_int(lc));
+		ax_error	err;
+		ax_source  *source = afdw_open_file(&im->opts, path, &err);
+
+		*at = path;
+		if (source)
+			return source;
+		/* a file that was named, and not found in a directory */
+		if (err.code == AX_ENOMEM || (f->single && strcmp(linitial(im->opts.paths), path) == 0))
+			afdw_ereport(&err);
+		if (strcmp(im->opts.format, "auto") == 0 &&
+			ax_format_guess(path, NULL, 0, NULL, 0) == NULL)
+			im->unknown = lappend(im->unknown, unconstify(char *, path));
+		else
+			ereport(WARNING,
+					(errcode(ERRCODE_FDW_ERROR),
+					 errmsg("skipping file \"%s\"", path),
+					 errdetail("%s", afdw_error_text(&err))));
+	}
+	return NULL;
+}
+
+static void
+add_table(AfdwImport *im, const Found *f)
+{
+	AfdwColumnList list = {.shape = &im->shape, .prefix = ""};
+	StringInfoData sql;
+	ListCell   *lc;
+	char	   *table = afdw_server_name(im->shape.lower ? afdw_lower_case(f->name) : f->name);
+	ax_source  *source;
+
+	if (!wanted(im, table) || (source = open_one(im, f, &list.path)) == NULL)
+		return;
+	if (strlen(table) >= NAMEDATALEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("table name \"%s\" is longer than %d bytes", table, NAMEDATALEN - 1),
+				 errhint("Create the foreign table with a name of its own.")));
+	if (afdw_has_name(im->names, table))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_TABLE),
+				 errmsg("two files would become table \"%s\"", table),
+				 errdetail("The second is \"%s\".", f->path),
+				 errhint("Import them with \"one_table\", or directory by directory.")));
+	im->names = lappend(im->names, table);
+
+	initStringInfo(&sql);
+	list.sql = &sql;
+	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s (", quote_identifier(table));
+	afdw_append_columns(&list, ax_source_schema(source),
+						im->opts.hive == AFDW_HIVE_OFF ? NULL : im->source, f->files);
+	appendStringInfo(&sql, "\n) SERVER %s OPTIONS (path %s", quote_identifier(im->server),
+					 quote_literal_cstr(afdw_server_name(f->path)));
+	/* what else lies in the directory is no part of the table */
+	if (!f->single && !im->has_format)
+		appendStringInfo(&sql, ", format %s", quote_literal_cstr(ax_source_format(source)));
+	foreach(lc, im->pass)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+
+		appendStringInfo(&sql, ", %s %s", quote_identifier(def->defname),
+						 quote_literal_cstr(defGetString(def)));
+	}
+	appendStringInfoString(&sql, ")");
+	im->commands = lappend(im->commands, sql.data);
+	if (im->comments)
+		add_comments(im, table, &list, f);
+}
+
+static void
+report_unknown(AfdwImport *im)
+{
+	StringInfoData names;
+	int			n = list_length(im->unknown);
+
+	if (n == 0)
+		return;
+	initStringInfo(&names);
+	for (int i = 0; i < Min(n, 5); i++)
+		appendStringInfo(&names, "%s\"%s\"", i ? ", " : "", (char *) list_nth(im->unknown, i));
+	ereport(WARNING,
+			(errcode(ERRCODE_FDW_ERROR),
+			 errmsg_plural("skipping %d file whose format is not known",
+						   "skipping %d files whose format is not known", n, n),
+			 errdetail("%s%s", names.data, n > 5 ? ", ..." : "")));
 }
 
 List *
 afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 {
 	AfdwImport	im;
-	ax_source  *source;
-	uint32		nfiles;
+	List	   *found = NIL;
+	ListCell   *lc;
 
 	afdw_check_read_server_files();
 	memset(&im, 0, sizeof(im));
@@ -447,93 +529,18 @@ afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 	im.server = GetForeignServer(serverOid)->servername;
 	read_options(&im);
 
-	source = open_files(&im);
-	nfiles = ax_source_files(source);
+	im.source = afdw_files(&im.opts);
+	afdw_query_end(afdw_query_list(im.source, &im.opts));
 	if (im.one_table)
+		found = all_in_one(&im);
+	else
+		for (uint32 i = 0; i < ax_source_files(im.source); i++)
+			found = sort_in(&im, found, i);
+	foreach(lc, found)
 	{
-		const char *first = linitial(im.opts.paths);
-
-		if (nfiles > 0)
-			add_table(&im, table_name(first, strcmp(first, ax_source_file_path(source, 0)) == 0),
-					  im.path, ax_source_schema(source));
-		return im.commands;
+		CHECK_FOR_INTERRUPTS();
+		add_table(&im, lfirst(lc));
 	}
-	for (uint32 i = 0; i < nfiles; i++)
-	{
-		const char *path = ax_source_file_path(source, i);
-		const ax_fmt_file *file = ax_source_file(source, i);
-
-		if (file && (im.recursive || shallow(&im, path)))
-			add_table(&im, table_name(path, true), path, &file->schema);
-	}
+	report_unknown(&im);
 	return im.commands;
-}
-
-/* ---- tables without columns ----------------------------------------------------------- */
-
-/* ALTER FOREIGN TABLE that adds the columns of the table's first file; NULL: nothing to add. */
-static char *
-fill_command(Oid relid)
-{
-	Relation	rel = table_open(relid, NoLock);
-	int			natts = RelationGetDescr(rel)->natts;
-	ForeignTable *table = GetForeignTable(relid);
-	ForeignServer *server = GetForeignServer(table->serverid);
-	AfdwImport	im;
-	StringInfoData sql;
-	ax_source  *source;
-	int			start;
-
-	table_close(rel, NoLock);
-	if (natts > 0 || !afdw_is_our_routine(GetFdwRoutineByServerId(server->serverid)))
-		return NULL;
-	memset(&im, 0, sizeof(im));
-	im.not_null = true;
-	afdw_options_table(relid, &im.opts);
-	if (im.opts.paths == NIL)
-		return NULL;
-	source = open_files(&im);
-	if (ax_source_files(source) == 0)
-		return NULL;
-	initStringInfo(&sql);
-	appendStringInfo(&sql, "ALTER FOREIGN TABLE %s",
-					 quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-												get_rel_name(relid)));
-	start = sql.len;
-	append_columns(&im, &sql, "ADD COLUMN ", ax_source_schema(source),
-				   ax_source_file_path(source, 0));
-	return sql.len > start ? sql.data : NULL;
-}
-
-/* Event trigger on CREATE FOREIGN TABLE: an empty column list means the columns of the files. */
-Datum
-analytics_fdw_fill_columns(PG_FUNCTION_ARGS)
-{
-	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function \"%s\" was not called by event trigger manager",
-						"analytics_fdw.fill_columns")));
-	if (IsBinaryUpgrade)
-		PG_RETURN_NULL();
-	SPI_connect();
-	if (SPI_execute("SELECT c.objid FROM pg_catalog.pg_event_trigger_ddl_commands() c"
-					" WHERE c.classid OPERATOR(pg_catalog.=) 1259"
-					" AND c.object_type OPERATOR(pg_catalog.=) 'foreign table'", true, 0)
-		!= SPI_OK_SELECT)
-		elog(ERROR, "could not list the tables that were created");
-	for (uint64 i = 0, n = SPI_processed; i < n; i++)
-	{
-		bool		isnull;
-		SPITupleTable *tuples = SPI_tuptable;
-		Oid			relid = DatumGetObjectId(SPI_getbinval(tuples->vals[i], tuples->tupdesc, 1,
-														   &isnull));
-		char	   *command = fill_command(relid);
-
-		if (command && SPI_execute(command, false, 0) != SPI_OK_UTILITY)
-			elog(ERROR, "could not add columns");
-		SPI_tuptable = tuples;
-	}
-	SPI_finish();
-	PG_RETURN_NULL();
 }

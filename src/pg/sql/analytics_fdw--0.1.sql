@@ -131,14 +131,14 @@ COMMENT ON FOREIGN DATA WRAPPER analytics_fdw IS
 -- For local files; needs no options.
 CREATE SERVER analytics_fdw FOREIGN DATA WRAPPER analytics_fdw;
 
--- CREATE FOREIGN TABLE t () ...: the columns are those of the files.
+-- CREATE FOREIGN TABLE t () ...: the columns are those of the files.  After an import: comments.
 CREATE FUNCTION analytics_fdw.fill_columns()
 RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'analytics_fdw_fill_columns'
 LANGUAGE C;
 
 CREATE EVENT TRIGGER analytics_fdw_columns ON ddl_command_end
-	WHEN TAG IN ('CREATE FOREIGN TABLE')
+	WHEN TAG IN ('CREATE FOREIGN TABLE', 'IMPORT FOREIGN SCHEMA')
 	EXECUTE FUNCTION analytics_fdw.fill_columns();
 
 -- Options in effect, for whoever may see the tables at all; a table's own come before its server's.
