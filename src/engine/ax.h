@@ -116,7 +116,7 @@ const char *const *ax_source_file_part_values(const ax_source *s, uint32_t i);
 ax_status ax_source_fix(ax_source *s, uint32_t i, const ax_fixed_col *fixed, uint32_t n,
                         ax_error *err) AX_MUST_USE;
 
-const ax_schema *ax_source_schema(const ax_source *s);   /* of the first opened file, or n == 0 */
+const ax_schema *ax_source_schema(const ax_source *s);   /* of the first opened file */
 const char *ax_source_format(const ax_source *s);        /* name of the format, "" without files */
 int64_t ax_source_rows(const ax_source *s);              /* -1: a file does not know */
 int64_t ax_source_bytes(const ax_source *s);

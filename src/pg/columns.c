@@ -171,8 +171,9 @@ unsupported(const AfdwShape *shape, const ax_field *f, const char *name, const c
 static void
 append_one(AfdwColumnList *list, const char *name, const char *type, const char *source_type)
 {
-	char	   *column = fitting_name(list->shape->lower ? afdw_lower_case(name) : name, list->used);
+	char	   *column;
 
+	column = fitting_name(list->shape->lower ? afdw_lower_case(name) : name, list->used);
 	if (list_length(list->used) >= MaxHeapAttributeNumber)
 		ereport(ERROR,
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
