@@ -97,7 +97,7 @@ static void put_float(double v, int from, int to)
 
 static void put_num(const ax_num *n)
 {
-    char buf[64];
+    char buf[1100];
     int at = sizeof buf - 1, digits = 0;
     ax_u128 v = n->v < 0 ? (ax_u128) 0 - (ax_u128) n->v : (ax_u128) n->v;
 

@@ -337,6 +337,7 @@ typedef struct AfdwOutColumn
 	int			max_bytes;		/* strings not longer than this need no coerce; -1: always */
 	FmgrInfo	in;
 	Oid			ioparam;
+	bool		timetz;			/* a time gets the zone UTC */
 	bool		coerce;			/* apply the type's length coercion */
 	FmgrInfo	coercefn;
 	bool		domain;			/* check the domain's constraints */
@@ -414,7 +415,8 @@ column_init(AfdwOutColumn *c, ax_type type, Oid typid, int32 typmod)
 		fmgr_info(fn, &c->coercefn);
 		c->max_bytes = base == VARCHAROID ? c->typmod - VARHDRSZ : -1;
 	}
-	c->lazy = c->input || c->coerce || c->domain || c->recode;
+	c->timetz = base == TIMETZOID;
+	c->lazy = c->input || c->coerce || c->domain || c->recode || c->timetz;
 }
 
 /*
@@ -758,6 +760,27 @@ afdw_out_batch(AfdwOut *out, const ax_batch *batch)
 	MemoryContextSwitchTo(old);
 }
 
+/* One fixed-width value of the engine as a value of the column's type. */
+static Datum
+fixed_datum(AfdwOutColumn *c, const ax_value *x)
+{
+	Datum		d;
+
+	if (c->timetz)
+	{
+		TimeTzADT  *t = palloc(sizeof(TimeTzADT));
+
+		t->time = x->u.i;
+		t->zone = 0;
+		d = TimeTzADTPGetDatum(t);
+	}
+	else
+		d = afdw_datum(c->type.id, x);
+	if (c->coerce)
+		d = FunctionCall3(&c->coercefn, d, Int32GetDatum(c->typmod), BoolGetDatum(false));
+	return d;
+}
+
 /* Row i of a vector of lists. */
 static Datum
 array_datum(AfdwOut *out, AfdwOutColumn *c, const ax_vec *v, uint32 i)
@@ -801,12 +824,7 @@ array_datum(AfdwOut *out, AfdwOutColumn *c, const ax_vec *v, uint32 i)
 		if (!nulls[k] && e->type.phys == AX_P_STR)
 			values[k] = string_datum(e, x.u.s.p, x.u.s.len);
 		else if (!nulls[k])
-		{
-			values[k] = afdw_datum(e->type.id, &x);
-			if (e->coerce)
-				values[k] = FunctionCall3(&e->coercefn, values[k], Int32GetDatum(e->typmod),
-										  BoolGetDatum(false));
-		}
+			values[k] = fixed_datum(e, &x);
 		if (e->domain)
 			domain_check(values[k], nulls[k], e->typid, &e->domain_extra, out->cxt);
 	}
@@ -836,9 +854,7 @@ lazy_datum(AfdwOut *out, AfdwOutColumn *c, int row)
 		{
 			ax_value	x = ax_vec_value(v, i);
 
-			d = afdw_datum(c->type.id, &x);
-			if (c->coerce)
-				d = FunctionCall3(&c->coercefn, d, Int32GetDatum(c->typmod), BoolGetDatum(false));
+			d = fixed_datum(c, &x);
 		}
 	}
 	if (c->domain)

@@ -23,7 +23,7 @@ import zlib
 from dataclasses import dataclass
 
 # Physical types.
-BOOLEAN, INT32, INT64, FLOAT, DOUBLE, BYTE_ARRAY = 0, 1, 2, 4, 5, 6
+BOOLEAN, INT32, INT64, INT96, FLOAT, DOUBLE, BYTE_ARRAY, FIXED = range(8)
 CODECS = {"none": 0, "snappy": 1, "gzip": 2, "zstd": 6, "lz4_raw": 7}
 PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8
 # Thrift compact types.
@@ -97,6 +97,8 @@ class Kind:
     pack: object          # value -> PLAIN bytes; None for booleans, which are bit-packed
     converted: int = None
     logical: object = None
+    length: int = None    # of FIXED
+    decimal: tuple = None  # (precision, scale)
 
 
 def fixed(code):
@@ -113,6 +115,36 @@ def timestamp_type(utc):
     return struct_of({8: struct_of({1: boolean(utc), 2: micros})})
 
 
+def time_type(utc, unit):
+    return struct_of({7: struct_of({1: boolean(utc), 2: struct_of({unit: struct_of({})})})})
+
+
+def int_type(bits, signed):
+    return struct_of({10: struct_of({1: (T_BYTE, bytes([bits])), 2: boolean(signed)})})
+
+
+def decimal_kind(physical, precision, scale, pack, length=None):
+    logical = struct_of({5: struct_of({1: i32(scale), 2: i32(precision)})})
+    return Kind(physical, pack, 5, logical, length, (precision, scale))
+
+
+def big_endian(length):
+    return lambda value: value.to_bytes(length, "big", signed=True)
+
+
+def pack_varying(value):
+    return pack_string(value.to_bytes(max(1, (value.bit_length() + 8) // 8), "big", signed=True))
+
+
+def pack_interval(value):
+    return struct.pack("<III", *value)
+
+
+def pack_int96(value):
+    """Microseconds since 1970."""
+    return struct.pack("<QI", value % (86400 * 10**6) * 1000, value // (86400 * 10**6) + 2440588)
+
+
 INT16_TYPE = struct_of({10: struct_of({1: (T_BYTE, b"\x10"), 2: boolean(True)})})
 KINDS = {
     "bool": Kind(BOOLEAN, None),
@@ -127,7 +159,45 @@ KINDS = {
     # Microseconds since 1970; a local time has no converted type of its own.
     "timestamp": Kind(INT64, fixed("q"), None, timestamp_type(False)),
     "timestamptz": Kind(INT64, fixed("q"), 10, timestamp_type(True)),
+    "int8": Kind(INT32, fixed("i"), 15, int_type(8, True)),
+    "uint8": Kind(INT32, fixed("I"), 11, int_type(8, False)),
+    "uint16": Kind(INT32, fixed("I"), 12, int_type(16, False)),
+    "uint32": Kind(INT32, fixed("I"), 13, int_type(32, False)),
+    "uint64": Kind(INT64, fixed("Q"), 14, int_type(64, False)),
+    "time_ms": Kind(INT32, fixed("i"), 7, time_type(False, 1)),
+    "time_us": Kind(INT64, fixed("q"), 8, time_type(True, 2)),
+    "time_ns": Kind(INT64, fixed("q"), None, time_type(False, 3)),
+    # Annotations of the old kind only.
+    "timestamp_ms": Kind(INT64, fixed("q"), 9),
+    "timestamp_ns": Kind(INT64, fixed("q"), None, struct_of({8: struct_of(
+        {1: boolean(False), 2: struct_of({3: struct_of({})})})})),
+    "int96": Kind(INT96, pack_int96),
+    "dec9": decimal_kind(INT32, 9, 2, fixed("i")),
+    "dec18": decimal_kind(INT64, 18, 6, fixed("q")),
+    "dec38": decimal_kind(FIXED, 38, 10, big_endian(16), 16),
+    "decv": decimal_kind(BYTE_ARRAY, 20, 0, pack_varying),
+    "dec50": decimal_kind(FIXED, 50, 5, big_endian(21), 21),
+    "uuid": Kind(FIXED, bytes, None, struct_of({14: struct_of({})}), 16),
+    "fixed5": Kind(FIXED, bytes, length=5),
+    "float16": Kind(FIXED, fixed("e"), None, struct_of({15: struct_of({})}), 2),
+    "interval": Kind(FIXED, pack_interval, 21, length=12),
+    "json": Kind(BYTE_ARRAY, pack_string, 19, struct_of({12: struct_of({})})),
+    "bson": Kind(BYTE_ARRAY, pack_string, 20),
+    "enum": Kind(BYTE_ARRAY, pack_string, 4),
+    "geometry": Kind(BYTE_ARRAY, pack_string, None, struct_of({17: struct_of({})})),
+    "unknown": Kind(INT32, fixed("i"), None, struct_of({11: struct_of({})})),
 }
+
+
+def leaf_element(kind, repetition, name):
+    """The SchemaElement of a leaf."""
+    precision, scale = kind.decimal or (None, None)
+    return struct_of({1: i32(kind.physical),
+                      2: None if kind.length is None else i32(kind.length),
+                      3: i32(repetition), 4: binary(name),
+                      6: None if kind.converted is None else i32(kind.converted),
+                      7: None if scale is None else i32(scale),
+                      8: None if precision is None else i32(precision), 10: kind.logical})
 
 
 @dataclass
@@ -157,10 +227,7 @@ class Field:
         return [self]
 
     def element(self):
-        return [struct_of({1: i32(self.kind.physical), 3: i32(self.repetition),
-                           4: binary(self.name),
-                           6: None if self.kind.converted is None else i32(self.kind.converted),
-                           10: self.kind.logical})]
+        return [leaf_element(self.kind, self.repetition, self.name)]
 
 
 class Group(Field):
@@ -337,7 +404,7 @@ def bounds(kind, values):
         values = [v for v in values if not math.isnan(v)]
     if kind.physical == BYTE_ARRAY:
         values = [v.encode() if isinstance(v, str) else v for v in values]
-    if not values:
+    if not values or kind.physical in (INT96, FIXED) or kind.decimal:
         return None
     low, high = min(values), max(values)
     if kind.physical in (FLOAT, DOUBLE):
@@ -544,11 +611,7 @@ def column_chunks(out, column, values, layout):
 def schema_element(column):
     if not isinstance(column, Column):
         return column.element()
-    kind = column.kind
-    return [struct_of({1: i32(kind.physical), 3: i32(0 if column.required else 1),
-                       4: binary(column.name),
-                       6: None if kind.converted is None else i32(kind.converted),
-                       10: kind.logical})]
+    return [leaf_element(column.kind, 0 if column.required else 1, column.name)]
 
 
 def write(path, columns, rows, layout=Layout()):
@@ -583,6 +646,10 @@ def write(path, columns, rows, layout=Layout()):
 
 # ---- command line -----------------------------------------------------------------------------
 
+RANDOM = ("bool", "int16", "int32", "int64", "float", "double", "string", "binary", "date",
+          "timestamp", "timestamptz")
+
+
 def random_value(rng, kind, number):
     day = 86400 * 1000000
     makers = {
@@ -603,9 +670,9 @@ def random_value(rng, kind, number):
 
 def parse_column(text):
     parts = text.split(":")
-    if len(parts) not in (2, 3) or parts[1] not in KINDS or parts[2:] not in ([], ["required"]):
+    if len(parts) not in (2, 3) or parts[1] not in RANDOM or parts[2:] not in ([], ["required"]):
         raise argparse.ArgumentTypeError("want name:type[:required], type one of " +
-                                         " ".join(KINDS))
+                                         " ".join(RANDOM))
     return Column(parts[0], parts[1], len(parts) == 3)
 
 

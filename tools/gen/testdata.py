@@ -2,6 +2,8 @@
 """Writes the Parquet files that the tests read: testdata.py DIR. Deterministic.
 
   types.parquet    every column type once optional, with its edge values; 12 rows, key `id`
+  kinds/v<1|2>.parquet   columns of all other types, required and optional
+  kinds/text<0|1>.parquet   bytes of which most are no text, without and with a dictionary
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
   customers.parquet  500 rows, the other side of joins on events.customer
   instants.parquet   every half hour of 2024, and the weeks in which clocks are changed of other
@@ -55,6 +57,50 @@ def types(folder):
     ]
     write(os.path.join(folder, "types.parquet"), columns, rows, Layout(row_group_rows=8))
     return twin_sql("types", columns, rows)
+
+
+HOUR = 3600 * 1000000
+KIND_ROWS = {   # a value, the smallest, the largest, another
+    "int8": (1, -128, 127, -1), "uint8": (1, 0, 255, 2), "uint16": (1, 0, 65535, 2),
+    "uint32": (1, 0, 2**32 - 1, 2**31), "uint64": (1, 0, 2**64 - 1, 2**63),
+    "time_ms": (1, 0, 86400000, 3723004), "time_us": (1, 0, 24 * HOUR, 3723004005),
+    "time_ns": (1000, 0, 24 * HOUR * 1000, 3723004005999),
+    "timestamp_ms": (1, -62135596800000, 253402300799999, -1),
+    "timestamp_ns": (1, -2**63, 2**63 - 1, -1), "int96": (0, -62135596800000000, 10**17, -1),
+    "dec9": (1, -999999999, 999999999, 150), "dec18": (1, -10**18 + 1, 10**18 - 1, 1500000),
+    "dec38": (1, -10**38 + 1, 10**38 - 1, 15 * 10**9), "decv": (1, -10**20 + 1, 10**20 - 1, -128),
+    "dec50": (1, -10**37, 10**37, 150000),
+    "uuid": (bytes(range(16)), bytes(16), b"\xff" * 16, b"0123456789abcdef"),
+    "fixed5": (b"12345", bytes(5), b"\xff" * 5, b"abcde"),
+    "float16": (1.5, -65504.0, 65504.0, 5.960464477539063e-08),
+    "interval": ((1, 2, 3), (0, 0, 0), (2**31 - 1, 2**31 - 1, 2**32 - 1), (14, 0, 0)),
+    "json": ('{"b": 1, "a": [1.50]}', "null", '"text"', "[]"),
+    "bson": (b"\x05\0\0\0\0", b"", b"b", b"c"),
+    "enum": ("one", "a", "z", "two"), "geometry": (b"\x01\x01", b"", b"\xff", b"g"),
+    "unknown": (None, None, None, None)}
+
+
+def kinds(folder):
+    os.makedirs(os.path.join(folder, "kinds"), exist_ok=True)
+    columns = [Column("id", "int32", True)] + [Column("c_" + k, k) for k in KIND_ROWS] + [
+        Column("r_" + k, k, True) for k in KIND_ROWS if k != "unknown"]
+    rows = []
+    for n in range(60):
+        values = [v[n % 5] if n % 5 < 4 else None for v in KIND_ROWS.values()]
+        required = [v[n % 4] for k, v in KIND_ROWS.items() if k != "unknown"]
+        rows.append((n, *values, *required))
+    for version in (1, 2):
+        write(os.path.join(folder, "kinds", "v%d.parquet" % version), columns, rows, Layout(
+            codec="gzip" if version == 2 else "none", page_version=version,
+            dictionary=version == 1, row_group_rows=40, page_rows=13))
+    dirty = [b"good", b"a\0b", b"\xff\xfe", b"\xe2\x82", "\u00e4".encode(), None, b"", b"tail\xc3"]
+    for dictionary in (False, True):
+        write(os.path.join(folder, "kinds", "text%d.parquet" % dictionary),
+              [Column("id", "int32", True), Column("t", "binary"), list_of_field(
+                  "l", Field("element", "binary"))],
+              [(n, dirty[n % 8], [dirty[n % 8], dirty[(n + 1) % 8]]) for n in range(24)],
+              Layout(dictionary=dictionary, row_group_rows=16))
+    return ""
 
 
 EVENT_COLUMNS = [
@@ -252,7 +298,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, events, customers, instants, matrix, odd, nested, variants, many_files))
+        types, kinds, events, customers, instants, matrix, odd, nested, variants, many_files))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)
 

@@ -271,11 +271,17 @@ static bool bytes_conv(ax_pq_conv *c)
     {
         case AX_T_TEXT:
         case AX_T_BPCHAR:
+        case AX_T_JSONB:
             c->kind = CONV_STR;
-            c->check_text = true;
-            c->ordered = c->type.id == AX_T_TEXT;
+            c->rewrite = lt->kind == LT_UUID ? REWRITE_UUID
+                         : lt->kind == LT_DECIMAL ? REWRITE_DECIMAL : REWRITE_NOT;
+            c->check_text = c->rewrite == REWRITE_NOT;
+            /* mended text has another order, and other values, than bounds */
+            c->ordered = c->type.id == AX_T_TEXT && c->mend == AX_ENC_FAIL && c->check_text;
+            if (c->type.id == AX_T_JSONB)
+                c->type = ax_type_make(AX_T_TEXT); /* the text of a document */
             return lt->kind == LT_NONE || lt->kind == LT_STRING || lt->kind == LT_ENUM ||
-                   lt->kind == LT_JSON;
+                   lt->kind == LT_JSON || c->rewrite != REWRITE_NOT;
         case AX_T_BYTEA:
             c->kind = CONV_STR;
             c->ordered = lt->kind == LT_NONE || lt->kind == LT_STRING || lt->kind == LT_ENUM ||
@@ -338,8 +344,6 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col
 
     AX_CHECK(t, l->field->refusal == NULL, AX_EUNSUPPORTED, "column of type %s cannot be read: %s",
              l->field->source_type, l->field->refusal);
-    AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
-             "encoding_check other than fail is not supported yet");
     AX_CHECK(t, (col->binary_as != AX_BIN_TEXT || ax_type_is_str(col->type))
                  && (col->binary_as != AX_BIN_UUID || col->type.id == AX_T_UUID),
              AX_ETYPE, "bytes taken as %s cannot be read as %s",
@@ -349,6 +353,7 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col
     c->leaf = l;
     c->type = col->type;
     c->not_null = col->not_null;
+    c->mend = col->encoding_check;
     c->src = source_of(l);
     c->src_width = widths[c->src];
     c->dst_width = (uint8_t) ax_phys_width((ax_phys) col->type.phys);

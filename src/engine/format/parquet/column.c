@@ -660,6 +660,27 @@ static ax_status add_dict(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
     return AX_OK;
 }
 
+/* Check nvals strings, or rewrite them: *base is where they are then. */
+static ax_status check_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals,
+                               int gap, ax_arena *a, const uint8_t **base)
+{
+    uint32_t *off = c->soff + at, *len = c->slen + at, i;
+
+    if (c->conv->rewrite == REWRITE_NOT)
+    {
+        if (!c->conv->check_text || ax_utf8_ok(*base, off, len, nvals, gap, &c->ascii))
+            return AX_OK;
+        c->ascii = false;
+        if (c->conv->mend == AX_ENC_FAIL)
+        {
+            for (i = 0; ax_utf8_ok(*base, off + i, len + i, 1, -1, &c->ascii); i++)
+                ;
+            return bad_value(t, c, at, n, nvals, i);
+        }
+    }
+    return ax_pq_rewrite(t, a, c->conv, off, len, nvals, base);
+}
+
 static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals,
                              ax_batch *b)
 {
@@ -669,13 +690,7 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
     int gap;
 
     AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
-    if (c->conv->check_text &&
-        !ax_utf8_ok(base, c->soff + at, c->slen + at, nvals, gap, &c->ascii))
-    {
-        for (i = at; ax_utf8_ok(base, c->soff + i, c->slen + i, 1, -1, &c->ascii); i++)
-            ;
-        return bad_value(t, c, at, n, nvals, i - at);
-    }
+    AX_TRY(check_strings(t, c, at, n, nvals, gap, b->arena, &base));
     if (nvals < n)
     {
         spread_offsets(c->soff + at, c->slen + at, nvals, c->null + at, n);

@@ -22,14 +22,20 @@ static ax_status mark_bad(ax_task *t, ax_pq_col *c, ax_dict *d, uint32_t i)
 
 static ax_status dict_strings(ax_task *t, ax_pq_col *c, ax_dict *d, uint32_t *off, uint32_t *len)
 {
-    bool ascii = c->conv->check_text;
+    bool ascii = c->conv->check_text, ok = true;
     uint32_t i;
 
     d->val.u.str.base = c->base;
     d->val.u.str.off = off;
     d->val.u.str.len = len;
-    if (c->conv->check_text &&
-        !ax_utf8_ok(c->base, off, len, d->n, c->conv->src == SRC_FIXED ? 0 : 4, &ascii))
+    if (c->conv->check_text)
+        ok = ax_utf8_ok(c->base, off, len, d->n, c->conv->src == SRC_FIXED ? 0 : 4, &ascii);
+    if (c->conv->rewrite != REWRITE_NOT || (!ok && c->conv->mend != AX_ENC_FAIL))
+    {
+        ascii = false;
+        AX_TRY(ax_pq_rewrite(t, d->arena, c->conv, off, len, d->n, &d->val.u.str.base));
+    }
+    else if (!ok)
         for (i = 0; i < d->n; i++)
             if (!ax_utf8_ok(c->base, off + i, len + i, 1, -1, &ascii))
             {

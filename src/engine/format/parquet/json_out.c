@@ -229,7 +229,7 @@ ax_status ax_pq_js_float(ax_pq_js *w, double v, int from, int to, bool key)
 ax_status ax_pq_js_num(ax_pq_js *w, const ax_num *num, bool key)
 {
     ax_u128 v = num->v < 0 ? (ax_u128) 0 - (ax_u128) num->v : (ax_u128) num->v;
-    char buf[96];
+    char buf[1100]; /* scales are at most 1000 */
     int at = sizeof buf, digits = 0;
 
     if (key)

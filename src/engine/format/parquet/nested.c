@@ -182,6 +182,28 @@ static ax_status from_dict(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n)
     return AX_OK;
 }
 
+/* Check n strings, or rewrite them: *base is where they are then. */
+static ax_status check_strings(ax_task *t, ax_pq_col *c, const leaf_state *l, uint32_t n, int gap,
+                               ax_arena *a, const uint8_t **base)
+{
+    const ax_pq_conv *v = c->conv;
+    bool ascii = true;
+    uint32_t i;
+
+    if (v->rewrite == REWRITE_NOT)
+    {
+        if (!v->check_text || ax_utf8_ok(*base, c->soff, c->slen, n, gap, &ascii))
+            return AX_OK;
+        if (v->mend == AX_ENC_FAIL)
+        {
+            for (i = 0; ax_utf8_ok(*base, c->soff + i, c->slen + i, 1, -1, &ascii); i++)
+                ;
+            return bad_value(t, c, l, i);
+        }
+    }
+    return ax_pq_rewrite(t, a, v, c->soff, c->slen, n, base);
+}
+
 static ax_status from_bytes(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n, ax_batch *b)
 {
     const ax_pq_conv *v = c->conv;
@@ -195,14 +217,7 @@ static ax_status from_bytes(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n,
     AX_TRY(ax_pq_col_strings(t, c, n, c->soff, c->slen, &base, &hold, &gap));
     if (v->kind == CONV_STR)
     {
-        bool ascii = true;
-
-        if (v->check_text && !ax_utf8_ok(base, c->soff, c->slen, n, gap, &ascii))
-        {
-            for (i = 0; ax_utf8_ok(base, c->soff + i, c->slen + i, 1, -1, &ascii); i++)
-                ;
-            return bad_value(t, c, l, i);
-        }
+        AX_TRY(check_strings(t, c, l, n, gap, b->arena, &base));
         for (i = 0; i < n; i++)
         {
             s->ptr[s->nval + i] = base + c->soff[i];

@@ -5,6 +5,7 @@
  *   schema.c      schema elements to a tree of fields and a list of leaves
  *   bind.c        declared columns to leaves; bind_nested.c: to groups and repeated fields
  *   conv.c        kernels from physical values to engine values
+ *   rewrite.c     strings that become others: mended text, UUIDs and decimals as text
  *   page.c        headers, checks, decompression
  *   levels.c      run-length / bit-packed hybrid, definition levels
  *   decode_*.c    one file an encoding
@@ -282,6 +283,8 @@ typedef enum ax_pq_convkind
     CONV_NEST      /* a group or a repeated field, see ax_pq_nest */
 } ax_pq_convkind;
 
+typedef enum ax_pq_rewrite_kind { REWRITE_NOT, REWRITE_UUID, REWRITE_DECIMAL } ax_pq_rewrite_kind;
+
 struct ax_pq_conv;
 
 /* How a nested column is read.  Lists of scalars, one in another, become LIST vectors, all others
@@ -306,6 +309,8 @@ typedef struct ax_pq_conv
     uint8_t src_width;        /* bytes of a physical value; 0 for SRC_BYTES and SRC_FIXED */
     uint8_t dst_width;        /* bytes of a value in a vector; 0 for strings */
     bool check_text;          /* bytes must be UTF-8 without NUL */
+    uint8_t mend;             /* ax_encoding_check: what is done about text that is not */
+    uint8_t rewrite;          /* STR: ax_pq_rewrite_kind */
     bool not_null;
     bool ordered;             /* bounds of the file, converted, are bounds of the values */
     int64_t lo, hi;           /* LINEAR, INT_*: physical values allowed */
@@ -345,6 +350,11 @@ bool ax_pq_conv_bytes(const ax_pq_conv *c, const uint8_t *base, const uint32_t *
 /* One physical value of n bytes, as statistics have them; strings are borrowed from p.  false: it
  * has another length or is out of range. */
 bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value *out);
+
+/* n strings, rewritten into memory of a: as c->rewrite says, or text mended.  off, len and *base
+ * change. */
+ax_status ax_pq_rewrite(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t *off, uint32_t *len,
+                        uint32_t n, const uint8_t **base) AX_MUST_USE;
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 

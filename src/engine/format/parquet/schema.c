@@ -364,8 +364,8 @@ static const char *refusal_of(const ax_pq_leaf *l)
         return "its type length is missing or out of range";
     if (l->lt.kind == LT_DECIMAL && !decimal_valid(l, &l->lt))
         return "its DECIMAL has no valid precision and scale";
-    if (l->lt.kind == LT_DECIMAL && l->lt.precision > 38)
-        return "a DECIMAL of more than 38 digits is not supported yet";
+    if (l->lt.kind == LT_DECIMAL && l->lt.precision > 1000)
+        return "its DECIMAL has more than 1000 digits";
     return NULL;
 }
 
@@ -434,6 +434,8 @@ static ax_status make_leaf(ax_task *t, builder *b, const ax_pq_rawelem *e, ax_fi
     if (!fits(l, &l->lt))
         memset(&l->lt, 0, sizeof l->lt);
     fld->type = l->type = leaf_type(l);
+    if (l->lt.kind == LT_JSON)
+        fld->type = ax_type_make(AX_T_JSONB);
     fld->refusal = refusal_of(l);
     AX_NEW(t, fld->source_type, source_type(b->f->base.arena, l));
     l->path = fld->name;

@@ -1,0 +1,66 @@
+-- Every logical type: what it is imported as, its edge values, and what else it may be declared as.
+\set suite kinds
+\i sql/include/tables.inc
+\set VERBOSITY terse
+\set folder :testdata '/kinds'
+IMPORT FOREIGN SCHEMA files LIMIT TO (v1, v2) FROM SERVER analytics_fdw INTO kinds
+    OPTIONS (path :'folder');
+SELECT attname, format_type(atttypid, atttypmod)
+    FROM pg_attribute WHERE attrelid = 'v1'::regclass AND attnum > 0 AND attname NOT LIKE 'r\_%'
+    ORDER BY attnum;
+\x on
+SELECT * FROM v1 WHERE id BETWEEN 1 AND 4 ORDER BY id;
+\x off
+-- Both versions of pages, with and without a dictionary.
+SELECT count(*) FROM (SELECT v1::text FROM v1 EXCEPT SELECT v2::text FROM v2) x;
+
+\set path :testdata '/kinds/v1.parquet'
+\set path2 :testdata '/kinds/v2.parquet'
+CREATE FOREIGN TABLE other (id int, c_int8 bigint, c_uint8 numeric(6,2), c_uint16 float8,
+    c_uint32 numeric, c_uint64 numeric(24,1), c_time_ms timetz, c_time_us timetz(3), c_time_ns bigint,
+    c_timestamp_ms timestamp, c_timestamp_ns date, c_int96 timestamptz, c_dec9 numeric,
+    c_dec18 numeric(20,2), c_dec38 text, c_decv text, c_dec50 text, c_uuid text,
+    c_float16 float8, c_interval bytea, c_json json, c_enum varchar(3), c_unknown inet)
+    SERVER analytics_fdw OPTIONS (path :'path');
+\x on
+SELECT * FROM other WHERE id BETWEEN 1 AND 4 ORDER BY id;
+\x off
+ALTER FOREIGN TABLE other OPTIONS (SET path :'path2');
+SELECT c_time_us, c_dec38, c_dec50, c_uuid, c_json FROM other WHERE id BETWEEN 41 AND 44 ORDER BY id;
+SELECT count(*) FROM other JOIN v1 USING (id)
+    WHERE (other.c_dec50::numeric, other.c_decv::numeric, other.c_uuid::uuid)
+        IS DISTINCT FROM (v1.c_dec50, v1.c_decv, v1.c_uuid);
+SELECT id, c_uuid FROM other WHERE c_uuid > '3' ORDER BY id LIMIT 3;
+
+-- Out of range.
+CREATE FOREIGN TABLE narrow (id int, c_uint64 bigint OPTIONS (column_name 'c_uint64'))
+    SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM narrow;
+CREATE FOREIGN TABLE narrow2 (id int, c_uint32 int) SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM narrow2;
+CREATE FOREIGN TABLE narrow3 (id int, c_dec38 numeric(20,0)) SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM narrow3;
+
+-- Numbers of seconds and days.
+CREATE FOREIGN TABLE epochs (id int, c_uint16 date OPTIONS (epoch_unit 'days'),
+    c_uint32 timestamptz OPTIONS (epoch_unit 's'), c_int8 timestamp OPTIONS (epoch_unit 'ms'))
+    SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM epochs WHERE id < 5 ORDER BY id;
+
+-- Bytes that are no text.
+\set path :testdata '/kinds/text0.parquet'
+\set path2 :testdata '/kinds/text1.parquet'
+CREATE FOREIGN TABLE dirty (id int, t text, l text[]) SERVER analytics_fdw
+    OPTIONS (path :'path', encoding_check 'replace');
+SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
+SELECT count(*) FROM dirty WHERE t = 'good';
+ALTER FOREIGN TABLE dirty OPTIONS (SET encoding_check 'remove');
+SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
+SELECT count(*) FROM dirty WHERE t = 'ab';
+ALTER FOREIGN TABLE dirty OPTIONS (SET path :'path2');
+SELECT count(*) FROM dirty WHERE t = 'ab';
+SELECT count(*), count(DISTINCT t), max(t COLLATE "C") FROM dirty;
+ALTER FOREIGN TABLE dirty OPTIONS (SET encoding_check 'truncate');
+SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
+ALTER FOREIGN TABLE dirty OPTIONS (DROP encoding_check);
+SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;

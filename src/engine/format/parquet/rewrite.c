@@ -1,0 +1,210 @@
+/* Strings that do not stand in the file as they are wanted: text with bytes that PostgreSQL does
+ * not accept, under an encoding_check that mends it; UUIDs, and decimals of any length, as text.
+ *
+ *   remove    bytes that are not UTF-8, and NULs, are left out
+ *   replace   each becomes U+FFFD: one for a sequence as far as it could have been a character (The
+ *             Unicode Standard, 3.9, "maximal subpart"), one for every other byte
+ *   truncate  the text ends before the first of them */
+#include "parquet_int.h"
+
+enum
+{
+    LIMBS = 256,                      /* of 32 bits, in a decimal */
+    DIGITS = LIMBS * 32 * 30103 / 100000 + 2
+};
+
+/* Bytes at p that do not make a character, but could be the beginning of one; at least 1. */
+static uint32_t subpart(const uint8_t *p, uint32_t n)
+{
+    uint32_t want = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2, k;
+    uint8_t lo = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    uint8_t hi = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+
+    if (p[0] < 0xc2 || p[0] > 0xf4)
+        return 1;
+    for (k = 1; k < want && k < n && p[k] >= lo && p[k] <= hi; k++)
+    {
+        lo = 0x80;
+        hi = 0xbf;
+    }
+    return k;
+}
+
+/* Mend p[n] into out, which has room for 3 * n bytes; returns the length. */
+static uint32_t mend(uint8_t mode, const uint8_t *p, uint32_t n, uint8_t *out)
+{
+    uint32_t at = 0, i = 0;
+
+    while (i < n)
+    {
+        uint32_t len = ax_utf8_len(p + i, n - i);
+
+        if (len == 0 && mode == AX_ENC_TRUNCATE)
+            return at;
+        if (len > 0)
+        {
+            memcpy(out + at, p + i, len);
+            at += len;
+            i += len;
+            continue;
+        }
+        if (mode == AX_ENC_REPLACE)
+        {
+            memcpy(out + at, "\xef\xbf\xbd", 3);
+            at += 3;
+        }
+        i += subpart(p + i, n - i);
+    }
+    return at;
+}
+
+static void uuid_text(const uint8_t *p, uint8_t *out)
+{
+    static const char digit[] = "0123456789abcdef";
+    uint32_t i;
+
+    for (i = 0; i < 16; i++)
+    {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *out++ = '-';
+        *out++ = (uint8_t) digit[p[i] >> 4];
+        *out++ = (uint8_t) digit[p[i] & 15];
+    }
+}
+
+/* The value of p[n], big-endian two's complement, as limbs of its magnitude, least significant
+ * first; -1: it is too long. */
+static int32_t magnitude(const uint8_t *p, uint32_t n, uint32_t *limb, bool *negative)
+{
+    uint8_t sign = n > 0 && p[0] >= 0x80 ? 0xff : 0;
+    uint64_t carry = 1;
+    uint32_t count, i;
+
+    *negative = sign != 0;
+    for (; n > 1 && p[0] == sign && (p[1] & 0x80) == (sign & 0x80); n--, p++)
+        ;
+    if (n > LIMBS * 4)
+        return -1;
+    count = (n + 3) / 4;
+    for (i = 0; i < count; i++)
+        limb[i] = sign != 0 ? UINT32_MAX : 0;
+    for (i = 0; i < n; i++)
+    {
+        uint32_t k = n - 1 - i, shift = k % 4 * 8;
+
+        limb[k / 4] = (limb[k / 4] & ~(0xffu << shift)) | (uint32_t) p[i] << shift;
+    }
+    for (i = 0; *negative && i < count; i++)
+    {
+        carry += (uint32_t) ~limb[i];
+        limb[i] = (uint32_t) carry;
+        carry >>= 32;
+    }
+    return (int32_t) count;
+}
+
+/* Decimal text of p[n] with `scale` digits behind the point, at the end of buf[size]; returns where
+ * it begins, or NULL: the number is too long. */
+static char *decimal_text(const uint8_t *p, uint32_t n, int32_t scale, char *buf, size_t size)
+{
+    uint32_t limb[LIMBS];
+    bool negative;
+    int32_t count = magnitude(p, n, limb, &negative), digits = 0;
+    char *at = buf + size;
+
+    if (count < 0)
+        return NULL;
+    while (count > 0 && limb[count - 1] == 0)
+        count--;
+    while (count > 0 || digits <= scale)
+    {
+        uint64_t rest = 0;
+        int32_t i;
+
+        for (i = count; i-- > 0;)
+        {
+            rest = rest << 32 | limb[i];
+            limb[i] = (uint32_t) (rest / 1000000000);
+            rest %= 1000000000;
+        }
+        while (count > 0 && limb[count - 1] == 0)
+            count--;
+        for (i = 0; i < 9 && (count > 0 || rest > 0 || digits <= scale); i++)
+        {
+            *--at = (char) ('0' + (int) (rest % 10));
+            rest /= 10;
+            if (++digits == scale)
+                *--at = '.';
+        }
+    }
+    if (negative)
+        *--at = '-';
+    return at;
+}
+
+static ax_status decimals(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t *off,
+                          uint32_t *len, uint32_t n, const uint8_t **base)
+{
+    int32_t scale = c->leaf->lt.scale;
+    size_t size = (size_t) DIGITS + (size_t) scale + 4, cap = 0, at = 0;
+    uint8_t *out = NULL;
+    char *buf;
+    uint32_t i;
+
+    AX_NEW(t, buf, (char *) ax_arena_alloc(t->arena, size));
+    for (i = 0; i < n; i++)
+    {
+        const char *s = decimal_text(*base + off[i], len[i], scale, buf, size);
+        size_t k;
+
+        AX_CHECK(t, s != NULL, AX_ELIMIT, "decimal of %u bytes is longer than the limit", len[i]);
+        k = (size_t) (buf + size - s);
+        if (at + k > cap)
+        {
+            uint8_t *more;
+
+            cap = (at + k) * 2 + 1024;
+            AX_CHECK(t, cap <= INT32_MAX, AX_ELIMIT,
+                     "strings of one batch are longer than the limit");
+            AX_NEW(t, more, (uint8_t *) ax_arena_values(a, cap));
+            if (at > 0)
+                memcpy(more, out, at);
+            out = more;
+        }
+        memcpy(out + at, s, k);
+        off[i] = (uint32_t) at;
+        len[i] = (uint32_t) k;
+        at += k;
+    }
+    *base = out != NULL ? out : (const uint8_t *) "";
+    return AX_OK;
+}
+
+ax_status ax_pq_rewrite(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t *off, uint32_t *len,
+                        uint32_t n, const uint8_t **base)
+{
+    uint64_t total = 0;
+    uint32_t at = 0, i;
+    uint8_t *out;
+
+    if (c->rewrite == REWRITE_DECIMAL)
+        return decimals(t, a, c, off, len, n, base);
+    for (i = 0; i < n; i++)
+        total += c->rewrite == REWRITE_UUID ? 36 : 3 * (uint64_t) len[i];
+    AX_CHECK(t, total <= INT32_MAX, AX_ELIMIT, "strings of one batch are longer than the limit");
+    AX_NEW(t, out, (uint8_t *) ax_arena_values(a, (size_t) total + 1));
+    for (i = 0; i < n; i++)
+    {
+        if (c->rewrite == REWRITE_UUID)
+        {
+            uuid_text(*base + off[i], out + at);
+            len[i] = 36;
+        }
+        else
+            len[i] = mend(c->mend, *base + off[i], len[i], out + at);
+        off[i] = at;
+        at += len[i];
+    }
+    *base = out;
+    return AX_OK;
+}
