@@ -146,6 +146,22 @@ afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **ob
 #define NUM_NINF			0xF000
 #define NUM_MAX_BYTES		MAXALIGN(VARHDRSZ + 4 + 2 * 12)
 
+/* A decimal with more digits than ax_num has, in CurrentMemoryContext. */
+static Datum
+numeric_wide(const ax_num *x)
+{
+	const ax_num_wide *w = ax_num_wide_of(x);
+	Size		size = VARHDRSZ + sizeof(uint16) * (2 + (Size) w->ndigits);
+	char	   *p = palloc(size);
+	uint16	   *out = (uint16 *) (p + VARHDRSZ);
+
+	out[0] = (uint16) ((w->neg ? NUM_LONG_NEG : 0) | x->dscale);
+	out[1] = (uint16) (int16) w->weight;
+	memcpy(out + 2, w->digit, sizeof(uint16) * w->ndigits);
+	SET_VARSIZE(p, size);
+	return PointerGetDatum(p);
+}
+
 /* Writes x at p, which has room for NUM_MAX_BYTES; returns the bytes used. */
 static int
 numeric_write(char *p, const ax_num *x)
@@ -612,8 +628,11 @@ afdw_datum(ax_type_id id, const ax_value *x)
 			return Float8GetDatum(x->u.f);
 		case AX_T_NUMERIC:
 			{
-				char	   *p = palloc(NUM_MAX_BYTES);
+				char	   *p;
 
+				if (x->u.num.special == AX_NUM_WIDE)
+					return numeric_wide(&x->u.num);
+				p = palloc(NUM_MAX_BYTES);
 				(void) numeric_write(p, &x->u.num);
 				return PointerGetDatum(p);
 			}
@@ -688,10 +707,17 @@ flat(AfdwOutColumn *c, const ax_vec *v, const uint16_t *sel, int n)
 
 				for (int i = 0; i < n; i++)
 				{
+					const ax_num *x = &src[sel ? sel[i] : i];
+
 					if (c->null[i])
 						continue;
+					if (x->special == AX_NUM_WIDE)
+					{
+						c->value[i] = numeric_wide(x);
+						continue;
+					}
 					c->value[i] = PointerGetDatum(p);
-					p += INTALIGN(numeric_write(p, &src[sel ? sel[i] : i]));
+					p += INTALIGN(numeric_write(p, x));
 				}
 				return true;
 			}

@@ -781,6 +781,21 @@ afdw_translate(AfdwTranslate *ctx, Expr *expr)
 	return e;
 }
 
+/* CASE WHEN filter THEN arg END: only rows that pass the filter may raise. */
+static ax_expr *
+guarded(AfdwTranslate *ctx, ax_expr *filter, ax_expr *arg)
+{
+	ax_expr   **parts = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 2);
+	ax_expr    *e = NULL;
+
+	if (parts == NULL)
+		return refuse(ctx, "out of memory");
+	parts[0] = filter;
+	parts[1] = arg;
+	return built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, parts, 2, arg->type, &e),
+				 &e);
+}
+
 /* One aggregate call over the input columns; false with ctx->reason. */
 bool
 afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
@@ -799,11 +814,12 @@ afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
 	out->distinct = agg->aggdistinct != NIL && out->agg != AX_AGG_MIN && out->agg != AX_AGG_MAX;
 	if (agg->args != NIL)
 	{
-		TargetEntry *tle;
+		TargetEntry *tle = linitial_node(TargetEntry, agg->args);
 
-		if (list_length(agg->args) != 1)
+		if ((uint32_t) list_length(agg->args) != ax_agg_nargs((ax_agg_id) out->agg))
 			return refuse(ctx, "an aggregate of several arguments") != NULL;
-		tle = linitial_node(TargetEntry, agg->args);
+		if (out->distinct && list_length(agg->args) > 1)
+			return refuse(ctx, "DISTINCT over several arguments") != NULL;
 		if (out->distinct &&
 			!afdw_shippable_equality(exprType((Node *) tle->expr),
 									 exprCollation((Node *) tle->expr), &ctx->reason))
@@ -814,23 +830,24 @@ afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
 			out->arg = afdw_translate(ctx, tle->expr);
 		if (out->arg == NULL)
 			return false;
+		if (list_length(agg->args) > 1)
+		{
+			tle = lsecond_node(TargetEntry, agg->args);
+			out->arg2 = afdw_translate(ctx, tle->expr);
+			if (out->arg2 == NULL)
+				return false;
+		}
 	}
 	if (agg->aggfilter && (out->filter = afdw_translate(ctx, agg->aggfilter)) == NULL)
 		return false;
-	if (out->filter && out->arg && out->arg->can_raise)
+	if (out->filter && out->arg && (out->arg->can_raise || (out->arg2 && out->arg2->can_raise)))
 	{
-		/* Only rows that pass the filter may raise: CASE WHEN filter THEN argument END. */
-		ax_expr   **parts = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 2);
-		ax_expr    *e = NULL;
-
-		if (parts == NULL)
-			return refuse(ctx, "out of memory") != NULL;
-		parts[0] = out->filter;
-		parts[1] = out->arg;
-		out->arg = built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, parts, 2,
-										   out->arg->type, &e), &e);
+		/* a row that the filter drops has a null argument, and so does not count */
+		out->arg = guarded(ctx, out->filter, out->arg);
+		if (out->arg && out->arg2)
+			out->arg2 = guarded(ctx, out->filter, out->arg2);
 		out->filter = NULL;
-		return out->arg != NULL;
+		return out->arg != NULL && (out->arg2 != NULL || list_length(agg->args) == 1);
 	}
 	return true;
 }

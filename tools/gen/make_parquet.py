@@ -16,6 +16,7 @@ Format: apache/parquet-format, parquet.thrift, Encodings.md; Thrift compact prot
 """
 
 import argparse
+import decimal
 import math
 import random
 import struct
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 
 # Physical types.
 BOOLEAN, INT32, INT64, INT96, FLOAT, DOUBLE, BYTE_ARRAY, FIXED = range(8)
+WIDE = decimal.Context(prec=100)
 CODECS = {"none": 0, "snappy": 1, "gzip": 2, "zstd": 6, "lz4_raw": 7}
 PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8
 # Thrift compact types.
@@ -164,6 +166,7 @@ KINDS = {
     "uint16": Kind(INT32, fixed("I"), 12, int_type(16, False)),
     "uint32": Kind(INT32, fixed("I"), 13, int_type(32, False)),
     "uint64": Kind(INT64, fixed("Q"), 14, int_type(64, False)),
+    "time": Kind(INT64, fixed("q"), None, time_type(False, 2)),
     "time_ms": Kind(INT32, fixed("i"), 7, time_type(False, 1)),
     "time_us": Kind(INT64, fixed("q"), 8, time_type(True, 2)),
     "time_ns": Kind(INT64, fixed("q"), None, time_type(False, 3)),
@@ -200,23 +203,38 @@ def leaf_element(kind, repetition, name):
                       8: None if precision is None else i32(precision), 10: kind.logical})
 
 
+def exact_kind(precision, scale):
+    """Values are decimal.Decimal; stored big-endian with as many bytes as needed."""
+    def pack(value):
+        number = int(value.scaleb(scale, WIDE))
+        return pack_string(number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True))
+    return Kind(BYTE_ARRAY, pack, None, struct_of({5: struct_of({1: i32(scale),
+                                                                 2: i32(precision)})}))
+
+
+def kind_of(name):
+    """One of KINDS, or decimal(precision,scale)."""
+    if name.startswith("decimal("):
+        return exact_kind(*map(int, name[8:-1].split(",")))
+    return KINDS[name]
+
+
 @dataclass
 class Column:
-    """A column: name, one of KINDS, and whether it is required (holds no NULL)."""
+    """A column: name, a type as in kind_of, and whether it is required (holds no NULL)."""
     name: str
     type: str
     required: bool = False
 
-    @property
-    def kind(self):
-        return KINDS[self.type]
+    def __post_init__(self):
+        self.kind = kind_of(self.type)
 
 
 class Field:
     """A leaf below a Group."""
 
     def __init__(self, name, type_name, repetition=1):
-        self.name, self.kind, self.repetition = name, KINDS[type_name], repetition
+        self.name, self.kind, self.repetition = name, kind_of(type_name), repetition
         self.children = []
 
     def measure(self, path=(), level=0, rep=0):

@@ -8,6 +8,7 @@
   customers.parquet  500 rows, the other side of joins on events.customer
   instants.parquet   every half hour of 2024, and the weeks in which clocks are changed of other
                      years: for time zones
+  decimals.parquet   decimals of three sizes, times, integers and doubles to aggregate; 4000 rows
   matrix/<codec>_v<1|2>_<dict|plain>.parquet   the same 3000 rows in every layout
   parts/part-<0..2>.parquet       one table in three files with disjoint id ranges
   hive/year=<y>/month=<m>/data.parquet   a Hive tree, two keys, one of them NULL
@@ -20,6 +21,7 @@
 """
 
 import datetime
+import decimal
 import os
 import random
 import sys
@@ -168,6 +170,43 @@ def instants(folder):
     return twin_sql("instants", columns, rows)
 
 
+def decimals(folder):
+    rng = random.Random(10)
+    columns = [Column("id", "int32", True), Column("g", "int16"), Column("few", "decimal(5,2)"),
+               Column("m", "decimal(12,2)"), Column("w", "decimal(38,10)"),
+               Column("z", "decimal(38,0)"), Column("t", "time"), Column("i2", "int16"),
+               Column("i4", "int32"), Column("i8", "int64"), Column("x", "double"),
+               Column("y", "double"), Column("f", "float"), Column("b", "bool")]
+    nines = decimal.Decimal("9" * 28 + "." + "9" * 10)
+    wide = (nines, nines.copy_negate(), decimal.Decimal("0E-10"), decimal.Decimal("1E-10"),
+            decimal.Decimal("-123456789012345678.0123456789"))
+    huge = tuple(decimal.Decimal(n) for n in ("9" * 38, "-" + "9" * 38, "1" + "0" * 37, "7", "0"))
+
+    def some(edge, usual):
+        part = rng.random()
+        return None if part < 0.1 else rng.choice(edge) if part < 0.2 else usual()
+
+    def cents(most):
+        return decimal.Decimal(rng.randrange(-most, most)) / 100
+
+    rows = [(n, rng.choice((None, 0, 0, 1, 2, 3, 4, 5)), some((cents(1),), lambda: cents(900)),
+             some((decimal.Decimal("9999999999.99"),), lambda: cents(10**7)),
+             some(wide, lambda: rng.choice((1, -1)) * decimal.Decimal(
+                 "%d.%010d" % (rng.randrange(10**6), rng.randrange(10**10)))),
+             some(huge, lambda: decimal.Decimal(rng.randrange(-10**20, 10**20))),
+             some((0, DAY - 1), lambda: rng.randrange(DAY)),
+             some((-2**15, 2**15 - 1), lambda: rng.randrange(-100, 100)),
+             some((-2**31, 2**31 - 1), lambda: rng.randrange(-10**6, 10**6)),
+             some((-2**63, 2**63 - 1), lambda: rng.randrange(-10**12, 10**12)),
+             some((NAN, INF, -INF, 0.0), lambda: rng.uniform(-10, 10)),
+             some((1.0, -0.0), lambda: rng.uniform(-1e6, 1e6)),
+             some((0.5,), lambda: float(rng.randrange(-10**4, 10**4))),
+             some((True,), lambda: rng.random() < 0.9)) for n in range(4000)]
+    write(os.path.join(folder, "decimals.parquet"), columns, rows,
+          Layout(codec="snappy", row_group_rows=900))
+    return twin_sql("decimals", columns, rows)
+
+
 def matrix(folder):
     os.makedirs(os.path.join(folder, "matrix"), exist_ok=True)
     rng = random.Random(9)
@@ -298,7 +337,8 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, events, customers, instants, matrix, odd, nested, variants, many_files))
+        types, kinds, events, customers, instants, decimals, matrix, odd, nested, variants,
+        many_files))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)
 

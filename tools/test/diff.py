@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 FOREIGN = {"types": "types.parquet", "events": "events.parquet", "customers": "customers.parquet",
+           "decimals": "decimals.parquet",
            "parts": "parts/*.parquet", "instants": "instants.parquet", "empty": "empty.parquet",
            "nulls": "nulls.parquet"}
 # Tables of many files whose columns are not simply those of the first.

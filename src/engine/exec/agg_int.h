@@ -18,21 +18,42 @@ typedef enum ax_step_op
     AX_STEP_SUMF4,   /* f32 sum, u32 seen */
     AX_STEP_SUMF8,   /* f64 sum, u64 count */
     AX_STEP_AVGF,    /* Youngs-Cramer: f64 N, Sx, Sxx */
-    AX_STEP_MIN64,   /* i64 value, u64 seen; of int*, date, time*, and floats in order form */
+    AX_STEP_REGR,    /* the same of two: f64 N, Sx, Sxx, Sy, Syy, Sxy */
+    AX_STEP_VARINT,  /* int*: u64 count, i128 sum, u192 sum of squares */
+    AX_STEP_SUMNUM,  /* numeric: see op_agg_num.c */
+    AX_STEP_VARNUM,
+    AX_STEP_BITAND,  /* i64 value, u64 seen */
+    AX_STEP_BITOR,
+    AX_STEP_BITXOR,
+    AX_STEP_MIN64,   /* i64 value, u64 seen; of bool, int*, date, time*, floats in order form */
     AX_STEP_MAX64,
     AX_STEP_MINSTR,  /* u64 first bytes, pointer (NULL: none), u32 len, u32 room */
     AX_STEP_MAXSTR,
+    AX_STEP_MINVAL,  /* u64 seen, numeric, interval or 16 bytes */
+    AX_STEP_MAXVAL,
 } ax_step_op;
+
+/* Memory of states that outgrow their rows, and of results that outlive their batch: as long as the
+ * breaker.  Seldom needed; thread: any. */
+typedef struct ax_agg_pool
+{
+    pthread_mutex_t lock;
+    ax_arena *arena;     /* owned; guarded by lock */
+} ax_agg_pool;
+
+void *ax_agg_pool_alloc(ax_agg_pool *p, size_t bytes); /* zeroed; NULL: out of memory */
 
 typedef struct ax_step
 {
     uint8_t op;          /* ax_step_op */
     bool strict;         /* floats: add in input order */
     int32_t arg_col;     /* -1: none */
+    int32_t arg2_col;    /* -1: none */
     int32_t filter_col;  /* -1: none */
     int32_t set;         /* index of the set of distinct values that feeds it, -1: input rows */
     ax_type arg_type;
     uint32_t off;        /* of the state in a row */
+    ax_agg_pool *pool;   /* borrowed from the breaker */
 } ax_step;
 
 uint32_t ax_step_bytes(uint8_t op);
@@ -41,6 +62,7 @@ uint32_t ax_step_bytes(uint8_t op);
 typedef struct ax_step_in
 {
     ax_vec v;            /* FLAT, or VIEW for strings; [n] */
+    ax_vec v2;           /* the second argument, FLAT; [n] */
     const uint8_t *skip; /* [n] 1: row does not count; NULL: all do */
 } ax_step_in;
 
@@ -54,12 +76,50 @@ ax_status ax_step_update(ax_task *t, const ax_step *s, ax_arena *scratch, ax_are
 ax_status ax_step_merge(ax_task *t, const ax_step *s, uint8_t *const *dst, uint8_t *const *src,
                         uint32_t n) AX_MUST_USE;
 
-/* Results of aggregate `agg` over argument type `arg` for row[0..n). */
-ax_status ax_step_result(ax_task *t, ax_arena *a, const ax_step *s, uint8_t agg, ax_type result,
-                         uint8_t *const *row, uint32_t n, ax_vec *out) AX_MUST_USE;
+/* Results of aggregate `agg` for row[0..n), in a.  tmp is reset as work goes on. */
+ax_status ax_step_result(ax_task *t, ax_arena *a, ax_arena *tmp, const ax_step *s, uint8_t agg,
+                         ax_type result, uint8_t *const *row, uint32_t n, ax_vec *out) AX_MUST_USE;
 
 /* Exact sum / count as PostgreSQL's numeric division shows it; count > 0. */
 ax_num ax_num_avg(ax_i128 sum, uint64_t count);
+
+/* ---- families of steps ----------------------------------------------------------------------- */
+
+/* Values as int64, floats in order form; int8 and the like without a copy. */
+ax_status ax_step_i64(ax_task *t, ax_arena *scratch, const ax_vec *v, uint32_t n,
+                      const int64_t **out) AX_MUST_USE;
+void ax_step_store_i64(ax_phys p, void *out, uint32_t i, int64_t v);
+uint64_t ax_step_kept(const uint8_t *skip, uint32_t n); /* how many rows count */
+/* With `one`, makes *row a list of n times it. */
+ax_status ax_step_repeat(ax_task *t, ax_arena *scratch, uint8_t *one, uint32_t n,
+                         uint8_t *const **row) AX_MUST_USE;
+
+/* op_agg_float.c; a result false is null. */
+ax_status ax_step_update_float(ax_task *t, const ax_step *s, ax_arena *scratch, uint8_t *const *row,
+                               uint8_t *one, uint32_t n, const ax_step_in *in) AX_MUST_USE;
+ax_status ax_step_merge_float(ax_task *t, uint8_t op, void *a, const void *b) AX_MUST_USE;
+uint64_t ax_step_count_float(uint8_t op, const void *st);
+bool ax_step_result_float(uint8_t op, uint8_t agg, const void *st, void *out, uint32_t i);
+
+/* op_agg_num.c; states begin with the u64 count. */
+ax_status ax_step_update_num(ax_task *t, const ax_step *s, ax_arena *scratch, uint8_t *const *row,
+                             uint8_t *one, uint32_t n, const ax_step_in *in) AX_MUST_USE;
+ax_status ax_step_merge_num(ax_task *t, const ax_step *s, void *a, const void *b) AX_MUST_USE;
+ax_status ax_step_result_num(ax_task *t, ax_arena *tmp, const ax_step *s, uint8_t agg,
+                             const void *st, void *out, uint32_t i, uint8_t *null) AX_MUST_USE;
+
+/* op_agg_extreme.c: one of the values is kept. */
+void ax_step_update_extreme(const ax_step *s, uint8_t *const *row, uint8_t *one, uint32_t n,
+                            const int64_t *v, const uint8_t *skip);
+ax_status ax_step_update_str(ax_task *t, const ax_step *step, ax_arena *mem, uint8_t *const *row,
+                             uint8_t *one, uint32_t n, const ax_step_in *in) AX_MUST_USE;
+void ax_step_update_value(const ax_step *s, uint8_t *const *row, uint8_t *one, uint32_t n,
+                          const ax_step_in *in);
+void ax_step_merge_keep(const ax_step *s, void *a, const void *b);
+uint64_t ax_step_count_keep(uint8_t op, const void *st);
+void ax_step_result_keep(const ax_step *s, ax_type type, const void *st, void *out, uint32_t i);
+ax_status ax_step_result_str(ax_task *t, ax_arena *a, uint32_t off, uint8_t *const *row, uint32_t n,
+                             ax_vec *out) AX_MUST_USE;
 
 /* ---- the breaker's own state ---------------------------------------------------------------- */
 
@@ -88,6 +148,8 @@ typedef struct ax_agg
     ax_agg_set *set;         /* [nsets] */
     uint32_t nsets;
     uint64_t hash_key[2];    /* of strings in sets */
+    ax_agg_pool pool;
+    bool has_pool;
     uint8_t **one;           /* [nlanes] no keys: the group of each lane */
     uint64_t *rows_in;       /* [nlanes * 16] one cache line each */
     uint32_t nparts;

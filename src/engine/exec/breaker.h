@@ -63,6 +63,7 @@ typedef struct ax_agg_arg
     uint8_t agg;          /* ax_agg_id */
     bool distinct;
     int32_t arg_col;      /* operand column in the input batch, -1: none (count(*)) */
+    int32_t arg2_col;     /* the second of two, of the same type; -1: none */
     int32_t filter_col;   /* BOOL column: only rows where it is true, -1: all */
     ax_type arg_type;
     ax_type type;         /* result */

@@ -300,30 +300,44 @@ static ax_status scan(compiler *c, const ax_node *n, above up)
 
 /* An argument that may raise is evaluated only on rows that pass the call's filter, as the server
  * does: sum(10 / x) FILTER (WHERE x <> 0) never divides by zero. */
-static ax_status guarded_arg(compiler *c, const ax_agg_call *call, ax_expr **out)
+static ax_status guarded_arg(compiler *c, const ax_agg_call *call, ax_expr *arg, ax_expr **out)
 {
-    ax_expr *when_then[2] = {call->filter, call->arg};
+    ax_expr *when_then[2] = {call->filter, arg};
 
-    *out = call->arg;
-    if (call->filter == NULL || !call->arg->can_raise)
+    *out = arg;
+    if (call->filter == NULL || !arg->can_raise)
         return AX_OK;
-    return ax_expr_case(c->t, c->a, when_then, 2, call->arg->type, out);
+    return ax_expr_case(c->t, c->a, when_then, 2, arg->type, out);
+}
+
+/* The operands of the calls of an aggregation; equal ones are one column, so that calls over it
+ * can share their state. */
+typedef struct operands { ax_expr **expr; uint32_t first, n; } operands;
+
+static int32_t operand(operands *o, ax_expr *e)
+{
+    for (uint32_t i = o->first; i < o->n; i++)
+        if (ax_expr_same(o->expr[i], e))
+            return (int32_t) i;
+    o->expr[o->n] = e;
+    return (int32_t) o->n++;
 }
 
 /* Operands of an aggregation: keys, then for each call its argument and its filter. */
 static ax_status agg_operands(compiler *c, const ax_node *n, ax_sink *s, above *down)
 {
-    uint32_t nkeys = n->u.agg.nkeys, ncalls = n->u.agg.ncalls, at = nkeys;
-    ax_expr **expr;
+    uint32_t nkeys = n->u.agg.nkeys, ncalls = n->u.agg.ncalls, room = nkeys + 3 * ncalls + 1;
+    operands o = {.first = nkeys, .n = nkeys};
     ax_type *type;
     ax_agg_arg *arg;
+    ax_expr *e;
     ax_op *op;
 
-    AX_NEW(c->t, expr, (ax_expr **) ax_arena_alloc(c->a, (nkeys + 2 * ncalls + 1) * sizeof *expr));
-    AX_NEW(c->t, type, (ax_type *) ax_arena_alloc(c->a, (nkeys + 2 * ncalls + 1) * sizeof *type));
+    AX_NEW(c->t, o.expr, (ax_expr **) ax_arena_alloc(c->a, room * sizeof *o.expr));
+    AX_NEW(c->t, type, (ax_type *) ax_arena_alloc(c->a, room * sizeof *type));
     AX_NEW(c->t, arg, (ax_agg_arg *) ax_arena_alloc0(c->a, (ncalls + 1) * sizeof *arg));
     for (uint32_t i = 0; i < nkeys; i++)
-        expr[i] = n->u.agg.key[i];
+        o.expr[i] = n->u.agg.key[i];
     for (uint32_t i = 0; i < ncalls; i++)
     {
         const ax_agg_call *call = &n->u.agg.call[i];
@@ -331,26 +345,30 @@ static ax_status agg_operands(compiler *c, const ax_node *n, ax_sink *s, above *
         AX_CHECK(c->t, call->norder == 0, AX_EUNSUPPORTED,
                  "aggregates with their own order are not supported");
         arg[i] = (ax_agg_arg){.agg = call->agg, .distinct = call->distinct, .arg_col = -1,
-                              .filter_col = -1, .type = call->type};
+                              .arg2_col = -1, .filter_col = -1, .type = call->type};
         if (call->arg != NULL)
         {
-            arg[i].arg_col = (int32_t) at;
             arg[i].arg_type = call->arg->type;
-            AX_TRY(guarded_arg(c, call, &expr[at++]));
+            AX_TRY(guarded_arg(c, call, call->arg, &e));
+            arg[i].arg_col = operand(&o, e);
+        }
+        if (call->arg2 != NULL)
+        {
+            AX_TRY(guarded_arg(c, call, call->arg2, &e));
+            arg[i].arg2_col = operand(&o, e);
         }
         if (call->filter != NULL)
-        {
-            arg[i].filter_col = (int32_t) at;
-            expr[at++] = call->filter;
-        }
+            arg[i].filter_col = operand(&o, call->filter);
+        /* sum(float4) is what the server makes of it only in the order of the rows */
+        s->agg.strict_float_sum |= call->agg == AX_AGG_SUM && arg[i].arg_type.id == AX_T_FLOAT4;
     }
-    for (uint32_t i = 0; i < at; i++)
-        type[i] = expr[i]->type;
+    for (uint32_t i = 0; i < o.n; i++)
+        type[i] = o.expr[i]->type;
     s->agg.key_type = type;
     s->agg.nkeys = nkeys;
     s->agg.arg = arg;
     s->agg.nargs = ncalls;
-    AX_TRY(project(c, n, expr, at, type, &op));
+    AX_TRY(project(c, n, o.expr, o.n, type, &op));
     return put_front(c, down, op);
 }
 
@@ -381,9 +399,9 @@ static ax_status aggregate(compiler *c, const ax_node *n, above up, uint32_t dep
 
     AX_CHECK(c->t, n->u.agg.nsets == 0, AX_EUNSUPPORTED, "grouping sets are not supported");
     AX_TRY(new_sink(c, AX_SINK_AGG, n, &s));
+    s->agg.strict_float_sum = c->x->o.strict_float_sum;
     AX_TRY(agg_operands(c, n, s, &down));
     s->agg.est_groups = n->est_rows;
-    s->agg.strict_float_sum = c->x->o.strict_float_sum;
     s->agg.group_limit = n->u.agg.nkeys > 0 ? group_limit(&up) : 0;
     down.sink = s;
     down.one_lane = s->agg.strict_float_sum;

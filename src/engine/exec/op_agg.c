@@ -17,44 +17,95 @@ struct ax_part
     uint32_t idx;
     ax_arena *mem;           /* owned: groups */
     ax_arena *out;           /* owned: the batch last yielded */
+    ax_arena *tmp;           /* owned: work of one result */
     ax_ht_groups groups;
     ax_ht_block *at;         /* next to yield */
 };
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
-static bool pick_op(const ax_agg_arg *g, uint8_t *op)
+static uint8_t sum_op(const ax_agg_arg *g)
 {
-    bool f4 = g->arg_type.id == AX_T_FLOAT4, f8 = g->arg_type.id == AX_T_FLOAT8;
-
-    switch (g->agg)
+    switch (g->arg_type.id)
     {
-        case AX_AGG_COUNT_STAR: *op = AX_STEP_ROWS; return true;
-        case AX_AGG_COUNT: *op = AX_STEP_COUNT; return true;
-        case AX_AGG_SUM:
-        case AX_AGG_AVG:
-            if (f4 || f8)
-                *op = g->agg == AX_AGG_AVG ? AX_STEP_AVGF : f4 ? AX_STEP_SUMF4 : AX_STEP_SUMF8;
-            else if (g->arg_type.id == AX_T_INT8)
-                *op = AX_STEP_SUM128;
-            else
-                *op = AX_STEP_SUM64;
-            return true;
-        case AX_AGG_MIN:
-            *op = ax_type_is_str(g->arg_type) ? AX_STEP_MINSTR : AX_STEP_MIN64;
-            return true;
-        case AX_AGG_MAX:
-            *op = ax_type_is_str(g->arg_type) ? AX_STEP_MAXSTR : AX_STEP_MAX64;
-            return true;
-        default: return false;
+        case AX_T_FLOAT4: return g->agg == AX_AGG_SUM ? AX_STEP_SUMF4 : AX_STEP_AVGF;
+        case AX_T_FLOAT8: return g->agg == AX_AGG_SUM ? AX_STEP_SUMF8 : AX_STEP_AVGF;
+        case AX_T_NUMERIC: return AX_STEP_SUMNUM;
+        case AX_T_INT8: return AX_STEP_SUM128;
+        default: return AX_STEP_SUM64;
     }
 }
 
-/* Has this step a count of not-null arguments that count(x) can share? */
-static bool counts(uint8_t op)
+static uint8_t extreme_op(const ax_agg_arg *g)
 {
-    return op == AX_STEP_COUNT || op == AX_STEP_SUM64 || op == AX_STEP_SUM128
-        || op == AX_STEP_SUMF8 || op == AX_STEP_AVGF;
+    bool max = g->agg == AX_AGG_MAX || g->agg == AX_AGG_BOOL_OR;
+
+    switch (g->arg_type.phys)
+    {
+        case AX_P_STR: return max ? AX_STEP_MAXSTR : AX_STEP_MINSTR;
+        case AX_P_NUM:
+        case AX_P_INTERVAL:
+        case AX_P_FIX16: return max ? AX_STEP_MAXVAL : AX_STEP_MINVAL;
+        default: return max ? AX_STEP_MAX64 : AX_STEP_MIN64;
+    }
+}
+
+static uint8_t pick_op(const ax_agg_arg *g)
+{
+    bool f = g->arg_type.id == AX_T_FLOAT4 || g->arg_type.id == AX_T_FLOAT8;
+
+    switch (g->agg)
+    {
+        case AX_AGG_COUNT_STAR: return AX_STEP_ROWS;
+        case AX_AGG_COUNT: return AX_STEP_COUNT;
+        case AX_AGG_SUM:
+        case AX_AGG_AVG: return sum_op(g);
+        case AX_AGG_VAR_POP:
+        case AX_AGG_VAR_SAMP:
+        case AX_AGG_STDDEV_POP:
+        case AX_AGG_STDDEV_SAMP:
+            return f ? AX_STEP_AVGF
+                     : g->arg_type.id == AX_T_NUMERIC ? AX_STEP_VARNUM : AX_STEP_VARINT;
+        case AX_AGG_MIN:
+        case AX_AGG_MAX:
+        case AX_AGG_ANY_VALUE: /* the least of them is one */
+        case AX_AGG_BOOL_AND:  /* false is less than true */
+        case AX_AGG_BOOL_OR: return extreme_op(g);
+        case AX_AGG_BIT_AND: return AX_STEP_BITAND;
+        case AX_AGG_BIT_OR: return AX_STEP_BITOR;
+        case AX_AGG_BIT_XOR: return AX_STEP_BITXOR;
+        default: return AX_STEP_REGR;
+    }
+}
+
+/* Do repeated values change nothing? */
+static bool ignores_repeats(uint8_t agg)
+{
+    return agg == AX_AGG_MIN || agg == AX_AGG_MAX || agg == AX_AGG_ANY_VALUE
+        || agg == AX_AGG_BOOL_AND || agg == AX_AGG_BOOL_OR || agg == AX_AGG_BIT_AND
+        || agg == AX_AGG_BIT_OR;
+}
+
+/* The more a state knows the sooner it is made, so that others share it. */
+static uint32_t rank(uint8_t op)
+{
+    return op == AX_STEP_COUNT ? 2 : op == AX_STEP_VARINT || op == AX_STEP_VARNUM ? 0 : 1;
+}
+
+/* Does the state of `have` tell what `want` asks? */
+static bool serves(uint8_t have, uint8_t want)
+{
+    switch (want)
+    {
+        case AX_STEP_COUNT:
+            return have == AX_STEP_SUM64 || have == AX_STEP_SUM128 || have == AX_STEP_SUMF8
+                || have == AX_STEP_AVGF || have == AX_STEP_SUMNUM || have == AX_STEP_VARINT
+                || have == AX_STEP_VARNUM || have == want;
+        case AX_STEP_SUM64:
+        case AX_STEP_SUM128: return have == AX_STEP_VARINT || have == want;
+        case AX_STEP_SUMNUM: return have == AX_STEP_VARNUM || have == want;
+        default: return have == want;
+    }
 }
 
 static uint16_t step_for(ax_agg *g, const ax_agg_arg *a, uint8_t op, int32_t set, bool strict)
@@ -64,13 +115,14 @@ static uint16_t step_for(ax_agg *g, const ax_agg_arg *a, uint8_t op, int32_t set
     for (uint32_t i = 0; i < g->nsteps; i++)
     {
         s = &g->step[i];
-        if (s->arg_col == a->arg_col && s->filter_col == a->filter_col && s->set == set
-            && (s->op == op || (op == AX_STEP_COUNT && counts(s->op))))
+        if (s->arg_col == a->arg_col && s->arg2_col == a->arg2_col
+            && s->filter_col == a->filter_col && s->set == set && serves(s->op, op))
             return (uint16_t) i;
     }
     s = &g->step[g->nsteps];
-    *s = (ax_step){.op = op, .strict = strict, .arg_col = a->arg_col, .set = set,
-                   .filter_col = a->filter_col, .arg_type = a->arg_type, .off = g->state_bytes};
+    *s = (ax_step){.op = op, .strict = strict, .arg_col = a->arg_col, .arg2_col = a->arg2_col,
+                   .set = set, .filter_col = a->filter_col, .arg_type = a->arg_type,
+                   .off = g->state_bytes, .pool = &g->pool};
     g->state_bytes += ax_step_bytes(op);
     return (uint16_t) g->nsteps++;
 }
@@ -82,21 +134,19 @@ static ax_status plan_steps(ax_task *t, ax_agg *g, const ax_agg_spec *spec)
     AX_NEW(t, g->arg_step, ax_arena_alloc0(g->arena, sizeof(*g->arg_step) * (spec->nargs + 1)));
     if (spec->nargs > 0)
         memcpy(g->arg, spec->arg, sizeof(*g->arg) * spec->nargs);
-    /* counts last: they share a sum's count where there is one */
-    for (uint32_t pass = 0; pass < 2; pass++)
+    for (uint32_t pass = 0; pass < 3; pass++)
         for (uint32_t i = 0; i < spec->nargs; i++)
         {
             const ax_agg_arg *a = &spec->arg[i];
+            uint8_t op = pick_op(a);
             int32_t set = -1;
-            uint8_t op;
 
-            AX_CHECK(t, ax_agg_result((ax_agg_id) a->agg, a->arg_type).id != AX_T_NONE
-                            && pick_op(a, &op),
+            AX_CHECK(t, ax_agg_result((ax_agg_id) a->agg, a->arg_type).id != AX_T_NONE,
                      AX_EUNSUPPORTED, "aggregate %s(%s) is not supported",
                      ax_agg_name((ax_agg_id) a->agg), ax_type_name(a->arg_type.id));
-            if ((op == AX_STEP_COUNT) != (pass == 1))
+            if (rank(op) != pass)
                 continue;
-            if (a->distinct && a->agg != AX_AGG_MIN && a->agg != AX_AGG_MAX)
+            if (a->distinct && !ignores_repeats(a->agg))
                 AX_TRY(ax_agg_set_for(t, g, a, &set));
             g->arg_step[i] = step_for(g, a, op, set, spec->strict_float_sum);
         }
@@ -109,6 +159,9 @@ static ax_status agg_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec, uint32
 {
     g->nkeys = spec->nkeys;
     g->nargs = spec->nargs;
+    pthread_mutex_init(&g->pool.lock, NULL);
+    g->has_pool = true;
+    AX_NEW(t, g->pool.arena, ax_arena_create(t->budget, 0));
     AX_TRY(plan_steps(t, g, spec));
     AX_NEW(t, g->rows_in, ax_arena_alloc0(g->arena, sizeof(*g->rows_in) * nlanes * 16));
     /* Pairs of sets take over the group's image, so nulls must be in it. */
@@ -207,6 +260,22 @@ static ax_status load_nulls(ax_task *t, ax_arena *scratch, const ax_batch *in, i
     return ax_agg_load_column(t, scratch, in, c, &out->v);
 }
 
+/* The second argument; rows where it is null do not count. */
+static ax_status load_second(ax_task *t, ax_arena *scratch, const ax_batch *in, int32_t c,
+                             ax_step_in *out)
+{
+    uint8_t *skip;
+
+    AX_TRY(ax_agg_load_column(t, scratch, in, c, &out->v2));
+    if (out->v2.null == NULL)
+        return AX_OK;
+    AX_NEW(t, skip, ax_arena_values(scratch, in->nsel));
+    for (uint32_t i = 0; i < in->nsel; i++)
+        skip[i] = out->v2.null[i] | (out->skip != NULL && out->skip[i]);
+    out->skip = skip;
+    return AX_OK;
+}
+
 static ax_status update_steps(ax_task *t, ax_agg *g, uint32_t lane, const ax_batch *in,
                               uint8_t *const *row, uint8_t *one)
 {
@@ -236,6 +305,8 @@ static ax_status update_steps(ax_task *t, ax_agg *g, uint32_t lane, const ax_bat
             loaded = s->arg_col;
         }
         AX_TRY(ax_agg_load_skip(t, l->scratch, in, s->filter_col, si.v.null, &si.skip));
+        if (s->arg2_col >= 0)
+            AX_TRY(load_second(t, l->scratch, in, s->arg2_col, &si));
         AX_TRY(ax_step_update(t, s, l->scratch, l->mem, row, one, in->nsel, &si));
     }
     return AX_OK;
@@ -349,6 +420,7 @@ static ax_status agg_prepare(ax_task *t, ax_breaker *b, uint32_t *nparts)
 static void part_free(ax_part *p)
 {
     ax_arena_destroy(p->out);
+    ax_arena_destroy(p->tmp);
     ax_arena_destroy(p->mem); /* holds the part itself */
 }
 
@@ -436,6 +508,7 @@ static ax_status agg_part_begin(ax_task *t, ax_breaker *b, uint32_t part, ax_are
     p->mem = mem;
     g->part[part] = p;
     AX_NEW(t, p->out, ax_arena_create(t->budget, 0));
+    AX_NEW(t, p->tmp, ax_arena_create(t->budget, 0));
     *out = p;
     if (g->shared)
         return shared_part(t, g, p);
@@ -472,8 +545,8 @@ static ax_status agg_part_next(ax_task *t, ax_part *p, ax_batch **out)
     for (uint32_t i = 0; i < g->nkeys; i++)
         AX_TRY(ax_ht_key_vec(t, p->out, &g->ht.lay, i, k->row, k->n, g->null_row, &o->col[i]));
     for (uint32_t i = 0; i < g->nargs; i++)
-        AX_TRY(ax_step_result(t, p->out, &g->step[g->arg_step[i]], g->arg[i].agg, g->arg[i].type,
-                              k->row, k->n, &o->col[g->nkeys + i]));
+        AX_TRY(ax_step_result(t, p->out, p->tmp, &g->step[g->arg_step[i]], g->arg[i].agg,
+                              g->arg[i].type, k->row, k->n, &o->col[g->nkeys + i]));
     *out = o;
     return AX_OK;
 }
@@ -499,6 +572,11 @@ static void agg_destroy(ax_breaker *b)
     if (g->has_lock)
         pthread_mutex_destroy(&g->lock);
     g->has_lock = false;
+    if (g->has_pool)
+        pthread_mutex_destroy(&g->pool.lock);
+    g->has_pool = false;
+    ax_arena_destroy(g->pool.arena);
+    g->pool.arena = NULL;
     ax_arena_destroy(g->arena);
     g->arena = NULL;
 }

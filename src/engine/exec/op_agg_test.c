@@ -51,12 +51,14 @@ static uint32_t *counted(const table *t, const ax_agg_arg *a, const uint32_t *id
                          uint32_t *m)
 {
     const ax_value *v = a->arg_col >= 0 ? t->v[a->arg_col] : NULL;
+    const ax_value *w = a->arg2_col >= 0 ? t->v[a->arg2_col] : NULL;
     const ax_value *f = a->filter_col >= 0 ? t->v[a->filter_col] : NULL;
     uint32_t *o = (uint32_t *) malloc(sizeof(*o) * (n + 1)), q = 0;
 
     *m = 0;
     for (uint32_t i = 0; i < n; i++)
-        if ((f == NULL || (!f[idx[i]].null && f[idx[i]].u.i)) && (v == NULL || !v[idx[i]].null))
+        if ((f == NULL || (!f[idx[i]].null && f[idx[i]].u.i)) && (v == NULL || !v[idx[i]].null)
+            && (w == NULL || !w[idx[i]].null))
             o[(*m)++] = idx[i];
     if (!a->distinct || *m == 0)
         return o;
@@ -70,51 +72,173 @@ static uint32_t *counted(const table *t, const ax_agg_arg *a, const uint32_t *id
     return o;
 }
 
+static bool spreads(uint8_t agg) { return agg >= AX_AGG_VAR_POP && agg <= AX_AGG_STDDEV_SAMP; }
+static bool samples(uint8_t agg) { return agg == AX_AGG_VAR_SAMP || agg == AX_AGG_STDDEV_SAMP; }
+
+/* Exact sums of integers, or of decimals at scale 1 (the tables have 0 and 1). */
+static void naive_exact(const ax_value *v, const uint32_t *row, uint32_t n, uint8_t agg,
+                        ax_value *o)
+{
+    static const ax_num_result what[AX_AGG_CNT] = {
+        [AX_AGG_SUM] = AX_NUM_SUM, [AX_AGG_AVG] = AX_NUM_AVG, [AX_AGG_VAR_POP] = AX_NUM_VAR_POP,
+        [AX_AGG_VAR_SAMP] = AX_NUM_VAR_SAMP, [AX_AGG_STDDEV_POP] = AX_NUM_STDDEV_POP,
+        [AX_AGG_STDDEV_SAMP] = AX_NUM_STDDEV_SAMP};
+    uint64_t sum[AX_NUM_SUM_WORDS], squares[AX_NUM_SQUARE_WORDS] = {0};
+    ax_num_part part = {0, sum, squares};
+    ax_i128 total = 0;
+    bool nan = false;
+    ax_budget b;
+    ax_task t;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (v[row[i]].type.phys == AX_P_NUM && v[row[i]].u.num.dscale)
+            part.scale = 1;
+    for (uint32_t i = 0; i < n; i++)
+    {
+        const ax_value *x = &v[row[i]];
+        bool num = x->type.phys == AX_P_NUM;
+        ax_i128 y = num ? x->u.num.v : x->u.i;
+        ax_u128 square;
+
+        nan |= num && x->u.num.special;
+        if (num && part.scale > x->u.num.dscale)
+            y *= 10;
+        total += y;
+        square = (ax_u128) (y * y);
+        for (uint32_t k = 0; k < 2; k++)
+        {
+            uint64_t w = k ? (uint64_t) (square >> 64) : (uint64_t) square;
+
+            for (uint32_t p = k; w != 0; p++)
+            {
+                squares[p] += w;
+                w = squares[p] < w;
+            }
+        }
+    }
+    sum[0] = (uint64_t) total;
+    sum[1] = (uint64_t) (total >> 64);
+    sum[2] = total < 0 ? UINT64_MAX : 0;
+    if (nan)
+    {
+        o->u.num = (ax_num){.special = AX_NUM_NAN};
+        return;
+    }
+    ax_budget_init(&b, "naive", INT64_MAX, NULL);
+    assert_int_equal(ax_task_init(&t, &b, NULL), AX_OK);
+    if (o->type.phys == AX_P_NUM)
+        assert_int_equal(ax_num_aggregate(&t, t.arena, &part, 1, n, what[agg], &o->u.num), AX_OK);
+    else
+        o->u.i = (int64_t) total;
+    if (o->u.num.special == AX_NUM_WIDE && o->type.phys == AX_P_NUM)
+        o->u.num = (ax_num){.special = AX_NUM_PINF}; /* tables keep away from it */
+    ax_task_fini(&t);
+}
+
+static double naive_float(const ax_value *v, const ax_value *w, const uint32_t *row, uint32_t n,
+                          uint8_t agg, bool *null)
+{
+    double my = 0, mx = 0, sum = 0, syy = 0, sxx = 0, sxy = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+    {
+        sum += v[row[i]].u.f;
+        mx += w != NULL ? w[row[i]].u.f : 0;
+    }
+    my = sum / n; /* exact where all values are one integer */
+    mx /= n;
+    for (uint32_t i = 0; i < n; i++)
+    {
+        double y = v[row[i]].u.f - my, x = w != NULL ? w[row[i]].u.f - mx : 0;
+
+        syy += y * y;
+        sxx += x * x;
+        sxy += x * y;
+    }
+    *null = (samples(agg) || agg == AX_AGG_COVAR_SAMP) && n < 2;
+    switch (agg)
+    {
+        case AX_AGG_SUM: return sum;
+        case AX_AGG_AVG:
+        case AX_AGG_REGR_AVGY: return my;
+        case AX_AGG_REGR_AVGX: return mx;
+        case AX_AGG_VAR_POP: return syy / n;
+        case AX_AGG_VAR_SAMP: return syy / (n - 1.0);
+        case AX_AGG_STDDEV_POP: return sqrt(syy / n);
+        case AX_AGG_STDDEV_SAMP: return sqrt(syy / (n - 1.0));
+        case AX_AGG_COVAR_POP: return sxy / n;
+        case AX_AGG_COVAR_SAMP: return sxy / (n - 1.0);
+        case AX_AGG_REGR_SXX: return sxx;
+        case AX_AGG_REGR_SYY: return syy;
+        case AX_AGG_REGR_SXY: return sxy;
+        case AX_AGG_CORR: *null = sxx == 0 || syy == 0; return sxy / sqrt(sxx * syy);
+        case AX_AGG_REGR_SLOPE: *null = sxx == 0; return sxy / sxx;
+        case AX_AGG_REGR_INTERCEPT: *null = sxx == 0; return my - mx * sxy / sxx;
+        default: *null = sxx == 0; return syy == 0 ? 1 : sxy * sxy / (sxx * syy);
+    }
+}
+
+static void naive_kept(const ax_value *v, const uint32_t *row, uint32_t n, uint8_t agg, ax_value *o)
+{
+    bool max = agg == AX_AGG_MAX || agg == AX_AGG_BOOL_OR;
+    ax_type type = o->type;
+
+    for (uint32_t i = 0; i < n; i++)
+    {
+        const ax_value *x = &v[row[i]];
+        int64_t so_far = i > 0 ? o->u.i : agg == AX_AGG_BIT_AND ? -1 : 0;
+
+        if (agg == AX_AGG_BIT_AND)
+            o->u.i = so_far & x->u.i;
+        else if (agg == AX_AGG_BIT_OR)
+            o->u.i = so_far | x->u.i;
+        else if (agg == AX_AGG_BIT_XOR)
+            o->u.i = so_far ^ x->u.i;
+        else if (i == 0 || (max ? ax_value_cmp(x, o) > 0 : ax_value_cmp(x, o) < 0))
+            *o = *x;
+    }
+    o->type = type;
+}
+
 static ax_value naive(const table *t, const ax_agg_arg *a, const uint32_t *idx, uint32_t n)
 {
     ax_value o = {.type = a->type};
     const ax_value *v = a->arg_col >= 0 ? t->v[a->arg_col] : NULL;
+    const ax_value *w = a->arg2_col >= 0 ? t->v[a->arg2_col] : NULL;
     uint32_t count, *row = counted(t, a, idx, n, &count);
-    ax_i128 sum = 0;
-    double fsum = 0;
+    bool sums = a->agg == AX_AGG_SUM || a->agg == AX_AGG_AVG;
+    bool real = a->arg_type.phys == AX_P_F32 || a->arg_type.phys == AX_P_F64;
 
-    for (uint32_t i = 0; v != NULL && i < count; i++)
-    {
-        const ax_value *x = &v[row[i]];
-
-        if (x->type.phys == AX_P_F32 || x->type.phys == AX_P_F64)
-            fsum += x->u.f;
-        else
-            sum += x->u.i;
-        if (a->agg == AX_AGG_MIN && (i == 0 || ax_value_cmp(x, &o) < 0))
-            o = *x;
-        if (a->agg == AX_AGG_MAX && (i == 0 || ax_value_cmp(x, &o) > 0))
-            o = *x;
-    }
-    free(row);
-    if (a->agg == AX_AGG_COUNT || a->agg == AX_AGG_COUNT_STAR)
+    if (a->agg == AX_AGG_COUNT || a->agg == AX_AGG_COUNT_STAR || a->agg == AX_AGG_REGR_COUNT)
         o.u.i = count;
-    else if (count == 0)
+    else if (count < (samples(a->agg) ? 2 : 1))
         o.null = true;
-    else if (a->agg == AX_AGG_SUM || a->agg == AX_AGG_AVG)
-    {
-        if (o.type.phys == AX_P_F32 || o.type.phys == AX_P_F64)
-            o.u.f = a->agg == AX_AGG_AVG ? fsum / (double) count : fsum;
-        else if (o.type.phys == AX_P_NUM)
-            o.u.num = a->agg == AX_AGG_AVG ? ax_num_avg(sum, count) : (ax_num){.v = sum};
-        else
-            o.u.i = (int64_t) sum;
-    }
+    else if (w != NULL || (real && (sums || spreads(a->agg))))
+        o.u.f = naive_float(v, w, row, count, a->agg, &o.null);
+    else if (sums || spreads(a->agg))
+        naive_exact(v, row, count, a->agg, &o);
+    else
+        naive_kept(v, row, count, a->agg, &o);
+    free(row);
     return o;
 }
 
-static bool result_equal(const ax_value *a, const ax_value *b)
+/* Which of equal values is kept is free, and so is its scale. */
+static bool any_scale(const ax_agg_arg *a)
+{
+    return a->distinct || a->agg == AX_AGG_MIN || a->agg == AX_AGG_MAX
+        || a->agg == AX_AGG_ANY_VALUE;
+}
+
+static bool result_equal(const ax_agg_arg *arg, const ax_value *a, const ax_value *b)
 {
     if (a->null || b->null)
         return a->null == b->null;
     if (a->type.phys == AX_P_F32 || a->type.phys == AX_P_F64)
         return ax_value_cmp(a, b) == 0 || fabs(a->u.f - b->u.f) <= 1e-9 * fabs(b->u.f) + 1e-9;
-    if (a->type.phys == AX_P_NUM && a->u.num.dscale != b->u.num.dscale)
+    if (a->type.phys == AX_P_NUM && a->u.num.special == AX_NUM_WIDE)
+        return b->u.num.special == AX_NUM_PINF; /* see naive_exact */
+    if (a->type.phys == AX_P_NUM && a->u.num.dscale != b->u.num.dscale && !any_scale(arg))
         return false;
     return ax_value_cmp(a, b) == 0;
 }
@@ -154,7 +278,10 @@ static void check(const table *t, const run *r, const ax_agg_spec *s)
         {
             ax_value want = naive(t, &s->arg[a], idx + at, end - at);
 
-            assert_true(result_equal(&r->out[s->nkeys + a][got[matched]], &want));
+            if (!result_equal(&s->arg[a], &r->out[s->nkeys + a][got[matched]], &want))
+                fail_msg("%s(%s)%s of %u rows", ax_agg_name((ax_agg_id) s->arg[a].agg),
+                         ax_type_name(s->arg[a].arg_type.id), s->arg[a].distinct ? " distinct" : "",
+                         end - at);
         }
         matched++;
         at = end;
@@ -172,7 +299,7 @@ static void check(const table *t, const run *r, const ax_agg_spec *s)
 
 static ax_agg_arg agg_of(uint8_t agg, const table *t, int32_t col, int32_t filter)
 {
-    ax_agg_arg a = {.agg = agg, .arg_col = col, .filter_col = filter};
+    ax_agg_arg a = {.agg = agg, .arg_col = col, .arg2_col = -1, .filter_col = filter};
 
     a.arg_type = col >= 0 ? t->type[col] : ax_type_make(AX_T_NONE);
     a.type = ax_agg_result((ax_agg_id) agg, a.arg_type);
@@ -220,13 +347,16 @@ static void run_case(const table *t, const ax_agg_spec *s, uint32_t nlanes)
     run_free(&r);
 }
 
-/* Columns behind the keys: int2, int4, int8, float4, float8, text, bool. */
+/* Columns behind the keys; the seventh is the filter, the last the second of two arguments. */
 static const gen arg_gen[] = {
     {AX_T_INT2, 300, 10, 20}, {AX_T_INT4, 0, 10, 20},    {AX_T_INT8, 0, 5, 20},
     {AX_T_FLOAT4, 900, 10, 20}, {AX_T_FLOAT8, 900, 0, 20}, {AX_T_TEXT, 500, 10, 20},
-    {AX_T_BOOL, 2, 10, 20},
+    {AX_T_BOOL, 2, 10, 20}, {AX_T_NUMERIC, 3000, 10, 20}, {AX_T_INTERVAL, 0, 10, 20},
+    {AX_T_UUID, 0, 10, 20}, {AX_T_TIME, 90000, 10, 20}, {AX_T_FLOAT8, 700, 10, 20},
 };
-#define NARG_COLS 7u
+#define NARG_COLS 12u
+
+#define MOST_AGGS 40u
 
 static uint32_t all_aggs(const table *t, uint32_t nkeys, bool distinct, ax_agg_arg *a)
 {
@@ -238,10 +368,14 @@ static uint32_t all_aggs(const table *t, uint32_t nkeys, bool distinct, ax_agg_a
         {
             int32_t col = (int32_t) (nkeys + c);
 
-            if (ax_agg_result((ax_agg_id) g, t->type[col]).id == AX_T_NONE || n >= 20 || below(2))
+            bool two = ax_agg_nargs((ax_agg_id) g) == 2;
+
+            if (ax_agg_result((ax_agg_id) g, t->type[col]).id == AX_T_NONE || n >= MOST_AGGS
+                || below(3) > 0)
                 continue;
             a[n] = agg_of(g, t, col, below(4) == 0 ? (int32_t) nkeys + 6 : -1);
-            a[n++].distinct = distinct && below(3) == 0;
+            a[n].arg2_col = two ? (int32_t) (nkeys + NARG_COLS) - 1 : -1;
+            a[n++].distinct = distinct && !two && below(3) == 0;
         }
     return n;
 }
@@ -249,9 +383,9 @@ static uint32_t all_aggs(const table *t, uint32_t nkeys, bool distinct, ax_agg_a
 static void random_case(const gen *keys, uint32_t nkeys, uint32_t nrows, uint32_t nlanes,
                         int64_t group_limit)
 {
-    gen g[16];
+    gen g[24];
     table t;
-    ax_agg_arg a[24];
+    ax_agg_arg a[MOST_AGGS];
     ax_agg_spec s = {.nkeys = nkeys, .arg = a, .group_limit = group_limit};
 
     if (nkeys > 0)

@@ -37,6 +37,8 @@ static uint64_t image_num(const ax_num *d)
 {
     ax_i128 v = d->v, pow = 1;
 
+    if (d->special == AX_NUM_WIDE)
+        return (uint64_t) ax_num_wide_floor(ax_num_wide_of(d)) ^ SIGN;
     if (d->special)
         return d->special == AX_NUM_NINF ? 0 : ~(uint64_t) 0;
     for (int16_t i = 0; i < d->dscale && i < 38; i++)

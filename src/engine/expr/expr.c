@@ -209,12 +209,22 @@ ax_status ax_value_cast(ax_task *t, ax_arena *a, const ax_value *v, ax_type to, 
     return AX_OK;
 }
 
+/* Lists, branches and host functions take decimals as ax_num has them. */
+static ax_status check_digits(ax_task *t, ax_expr *const *arg, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        AX_CHECK(t, arg[i]->type.id != AX_T_NUMERIC || arg[i]->type.precision != AX_NUM_ANY_DIGITS,
+                 AX_EUNSUPPORTED, "the argument may need more than 38 digits");
+    return AX_OK;
+}
+
 ax_status ax_expr_in(ax_task *t, ax_arena *a, ax_expr *arg, const ax_value *vals, uint32_t n,
                      bool negated, ax_expr **out)
 {
     ax_value *copy;
     ax_expr *e;
 
+    AX_TRY(check_digits(t, &arg, 1));
     AX_NEW(t, copy, ax_arena_alloc0(a, sizeof(*copy) * (n + 1)));
     for (uint32_t i = 0; i < n; i++)
     {
@@ -262,6 +272,7 @@ ax_status ax_expr_case(ax_task *t, ax_arena *a, ax_expr **whens_thens_else, uint
     }
     AX_CHECK(t, ax_phys_width(type.phys) > 0 || ax_type_is_str(type), AX_EUNSUPPORTED,
              "CASE of type %s is not supported", ax_type_name(type.id));
+    AX_TRY(check_digits(t, whens_thens_else, n));
     AX_TRY(node_new(t, a, AX_X_CASE, type, whens_thens_else, n, out));
     seal(*out);
     return AX_OK;
@@ -276,6 +287,7 @@ ax_status ax_expr_coalesce(ax_task *t, ax_arena *a, ax_expr **args, uint32_t n, 
     AX_CHECK(t, ax_phys_width(args[0]->type.phys) > 0 || ax_type_is_str(args[0]->type),
              AX_EUNSUPPORTED, "COALESCE of type %s is not supported",
              ax_type_name(args[0]->type.id));
+    AX_TRY(check_digits(t, args, n));
     AX_TRY(node_new(t, a, AX_X_COALESCE, args[0]->type, args, n, out));
     seal(*out);
     return AX_OK;
@@ -290,6 +302,7 @@ ax_status ax_expr_host(ax_task *t, ax_arena *a, uint32_t host, ax_expr **args, u
                  ax_type_name(args[i]->type.id));
     AX_CHECK(t, ax_phys_width(type.phys) > 0 || ax_type_is_str(type), AX_EUNSUPPORTED,
              "host function to type %s is not supported", ax_type_name(type.id));
+    AX_TRY(check_digits(t, args, n));
     AX_TRY(node_new(t, a, AX_X_HOST, type, args, n, out));
     (*out)->u.host = host;
     (*out)->can_raise = true;

@@ -85,6 +85,9 @@ ax_status ax_expr_coalesce(ax_task *t, ax_arena *a, ax_expr **args, uint32_t n, 
 ax_status ax_expr_host(ax_task *t, ax_arena *a, uint32_t host, ax_expr **args, uint32_t n,
                        ax_type type, ax_expr **out) AX_MUST_USE;
 
+/* Do both yield the same on every row? (false: not known) */
+bool ax_expr_same(const ax_expr *a, const ax_expr *b);
+
 /* Print as SQL-like text into out (always terminated); names[i] names column i, NULL: "$i". */
 uint32_t ax_expr_print(const ax_expr *e, const char *const *names, char *out, uint32_t out_len);
 

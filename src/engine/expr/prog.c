@@ -41,6 +41,33 @@ static bool same_value(const ax_value *a, const ax_value *b)
     }
 }
 
+bool ax_expr_same(const ax_expr *a, const ax_expr *b)
+{
+    if (a == b)
+        return true;
+    if (a->id != b->id || a->kind != b->kind || a->fn != b->fn || a->nargs != b->nargs
+        || a->type.id != b->type.id || a->type.coll != b->type.coll)
+        return false;
+    for (uint32_t i = 0; i < a->nargs; i++)
+        if (!ax_expr_same(a->arg[i], b->arg[i]))
+            return false;
+    switch (a->kind)
+    {
+        case AX_X_COL: return a->u.col == b->u.col;
+        case AX_X_PARAM: return a->u.param == b->u.param;
+        case AX_X_HOST: return a->u.host == b->u.host;
+        case AX_X_CONST: return same_value(&a->u.val, &b->u.val);
+        case AX_X_IN:
+            if (a->u.in.n != b->u.in.n || a->u.in.negated != b->u.in.negated)
+                return false;
+            for (uint32_t i = 0; i < a->u.in.n; i++)
+                if (!same_value(&a->u.in.vals[i], &b->u.in.vals[i]))
+                    return false;
+            return true;
+        default: return true;
+    }
+}
+
 static bool same_node(const ax_node *a, const ax_node *b)
 {
     if (a->kind != b->kind || a->fn != b->fn || a->nargs != b->nargs || a->col != b->col

@@ -46,9 +46,11 @@ typedef enum ax_agg_id
 } ax_agg_id;
 
 const char *ax_agg_name(ax_agg_id id);
+uint32_t ax_agg_nargs(ax_agg_id id);
 
-/* Result type of an aggregate on an argument type (AX_T_NONE for count(*)); .id is AX_T_NONE when
- * the engine has no such aggregate. */
+/* Result type of an aggregate on an argument type (AX_T_NONE for count(*); both, of two); .id is
+ * AX_T_NONE when the engine has no such aggregate.  Decimals: the precision that no result passes,
+ * 0 if some may need all digits of ax_num, AX_NUM_ANY_DIGITS if some may need more. */
 ax_type ax_agg_result(ax_agg_id id, ax_type arg);
 
 #include "func/kernel.h"
@@ -56,5 +58,6 @@ ax_type ax_agg_result(ax_agg_id id, ax_type arg);
 /* Values, for finalisers, rewriters and the host: decimals; dates and zones. */
 #include "func/datetime.h"
 #include "func/numeric.h"
+#include "func/numeric_sum.h"
 
 #endif

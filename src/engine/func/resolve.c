@@ -193,6 +193,18 @@ static const char *exact_types(const ax_type *args, uint8_t a, uint8_t b)
     return args[0].id == a && args[1].id == b ? NULL : no_types;
 }
 
+/* Decimals of more digits than ax_num has are only compared. */
+static bool digits_fit(ax_fn fn, const ax_type *args, uint32_t nargs)
+{
+    if ((fn >= AX_FN_EQ && fn <= AX_FN_GE) || fn == AX_FN_DISTINCT || fn == AX_FN_NOT_DISTINCT
+        || fn == AX_FN_IS_NULL || fn == AX_FN_IS_NOT_NULL)
+        return true;
+    for (uint32_t i = 0; i < nargs; i++)
+        if (args[i].id == AX_T_NUMERIC && args[i].precision == AX_NUM_ANY_DIGITS)
+            return false;
+    return true;
+}
+
 const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_shape *out)
 {
     const ax_fn_info *info = ax_fn_get(fn);
@@ -200,6 +212,8 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
     *out = (ax_fn_shape){0};
     if (fn == AX_FN_NONE || nargs != info->nargs)
         return "wrong number of arguments";
+    if (!digits_fit(fn, args, nargs))
+        return "the argument may need more than 38 digits";
     for (uint32_t i = 0; i < nargs; i++)
         out->want[i] = args[i];
     out->result = info->result == AX_T_NONE ? args[0] : ax_type_make((ax_type_id) info->result);

@@ -294,19 +294,37 @@ ax_node *ax_plan_project(ax_plan *p, ax_node *child, ax_expr *const *expr, uint3
     return done(p, node);
 }
 
+static const char too_many_digits[] = "a grouped value may need more than 38 digits";
+
+/* Groups are formed of decimals as ax_num has them, and so is what is aggregated. */
+static bool digits_fit(ax_plan *p, ax_expr *const *e, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (e[i] != NULL && e[i]->type.id == AX_T_NUMERIC
+            && e[i]->type.precision == AX_NUM_ANY_DIGITS)
+        {
+            (void) ax_fail(&p->task, AX_EUNSUPPORTED, "%s", too_many_digits);
+            return false;
+        }
+    return true;
+}
+
 /* Check one call and copy what it points to. */
 static bool call_copy(ax_plan *p, const ax_node *child, const ax_agg_call *in, ax_agg_call *out)
 {
-    bool star = in->agg == AX_AGG_COUNT_STAR;
+    bool star = in->agg == AX_AGG_COUNT_STAR, two = ax_agg_nargs((ax_agg_id) in->agg) == 2;
 
     *out = *in;
-    if (in->agg == AX_AGG_NONE || in->agg >= AX_AGG_CNT || star != (in->arg == NULL))
+    if (in->agg == AX_AGG_NONE || in->agg >= AX_AGG_CNT || star != (in->arg == NULL) ||
+        two != (in->arg2 != NULL) || (two && in->distinct))
     {
         (void) ax_fail(&p->task, AX_EPLAN, "plan aggregate call is malformed");
         return false;
     }
-    if (in->arg != NULL && !expr_fits(p, in->arg, child, NULL, 0))
+    if (in->arg != NULL && (!expr_fits(p, in->arg, child, NULL, 0) || !digits_fit(p, &in->arg, 1)))
         return false;
+    if (two && (!expr_fits(p, in->arg2, child, NULL, 0) || in->arg2->type.id != in->arg->type.id))
+        return ax_fail(&p->task, AX_EPLAN, "plan aggregate call of two types") == AX_OK;
     if (in->filter != NULL && !exprs_fit(p, &in->filter, 1, child, true))
         return false;
     if (!exprs_fit(p, in->order_arg, in->norder, child, false))
@@ -332,7 +350,7 @@ ax_node *ax_plan_aggregate(ax_plan *p, ax_node *child, ax_expr *const *key, uint
 {
     ax_node *node = make(p, AX_N_AGGREGATE, &child, 1, nkeys + ncalls);
 
-    if (node == NULL || !exprs_fit(p, key, nkeys, child, false))
+    if (node == NULL || !exprs_fit(p, key, nkeys, child, false) || !digits_fit(p, key, nkeys))
         return NULL;
     node->u.agg.key = (ax_expr **) copy(p, key, nkeys * sizeof *key);
     node->u.agg.nkeys = nkeys;
@@ -396,6 +414,12 @@ ax_node *ax_plan_distinct(ax_plan *p, ax_node *child)
 {
     ax_node *node = make_like(p, AX_N_DISTINCT, &child, 1);
 
+    for (uint32_t i = 0; node != NULL && i < node->ncols; i++)
+        if (node->type[i].id == AX_T_NUMERIC && node->type[i].precision == AX_NUM_ANY_DIGITS)
+        {
+            (void) ax_fail(&p->task, AX_EUNSUPPORTED, "%s", too_many_digits);
+            return NULL;
+        }
     return node != NULL ? done(p, node) : NULL;
 }
 

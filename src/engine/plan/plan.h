@@ -42,6 +42,7 @@ typedef struct ax_agg_call
     uint8_t agg;         /* ax_agg_id */
     bool distinct;
     ax_expr *arg;        /* NULL for count(*) */
+    ax_expr *arg2;       /* of aggregates of two arguments, else NULL */
     ax_expr *filter;     /* FILTER (WHERE ...), or NULL */
     ax_sort_key *order;  /* ORDER BY inside the call; [norder] over `order_arg` */
     ax_expr **order_arg;

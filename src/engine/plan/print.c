@@ -123,6 +123,11 @@ static void add_calls(out *o, const ax_node *n, const char *const *names)
             add_expr(o, c->arg, names);
         else
             add(o, "*");
+        if (c->arg2 != NULL)
+        {
+            add(o, ", ");
+            add_expr(o, c->arg2, names);
+        }
         add(o, ")");
         if (c->filter != NULL)
         {

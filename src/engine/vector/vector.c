@@ -87,6 +87,76 @@ static int cmp_scaled(ax_u128 a, uint32_t e, ax_u128 b)
     return (p.lo > b) - (p.lo < b);
 }
 
+/* The digits of a decimal to base 10,000: of a wide one those it has, else they are put into mine
+ * (38 digits around any point touch 11 groups). */
+typedef struct groups { const uint16_t *digit; uint32_t n; int32_t weight; bool neg; } groups;
+
+static groups groups_of(const ax_num *a, uint16_t mine[12])
+{
+    groups g = {.digit = mine};
+    ax_u128 u = a->v < 0 ? -(ax_u128) a->v : (ax_u128) a->v;
+    int32_t frac = (a->dscale + 3) / 4;
+    uint32_t at = 12, drop = 1;
+
+    if (a->special == AX_NUM_WIDE)
+    {
+        const ax_num_wide *w = ax_num_wide_of(a);
+
+        return (groups){w->digit, w->ndigits, w->weight, w->neg};
+    }
+    g.neg = a->v < 0;
+    for (int32_t i = a->dscale % 4; i > 0; i--)
+        drop *= 10;
+    if (drop > 1)
+    {
+        mine[--at] = (uint16_t) (u % drop * (10000 / drop));
+        u /= drop;
+    }
+    for (; u > 0; u /= 10000)
+        mine[--at] = (uint16_t) (u % 10000);
+    g.n = 12 - at;
+    while (g.n > 0 && mine[at] == 0)
+    {
+        at++;
+        g.n--;
+    }
+    g.digit = mine + at;
+    g.weight = (int32_t) g.n - frac - 1;
+    while (g.n > 0 && g.digit[g.n - 1] == 0)
+        g.n--;
+    return g;
+}
+
+/* Finite decimals, one of them wide. */
+static int cmp_wide(const ax_num *a, const ax_num *b)
+{
+    uint16_t room_a[12], room_b[12];
+    groups x = groups_of(a, room_a), y = groups_of(b, room_b);
+    int sign_x = x.n == 0 ? 0 : x.neg ? -1 : 1, sign_y = y.n == 0 ? 0 : y.neg ? -1 : 1;
+
+    if (sign_x != sign_y)
+        return sign_x < sign_y ? -1 : 1;
+    if (x.weight != y.weight)
+        return x.weight < y.weight ? -sign_x : sign_x;
+    for (uint32_t i = 0; i < x.n && i < y.n; i++)
+        if (x.digit[i] != y.digit[i])
+            return x.digit[i] < y.digit[i] ? -sign_x : sign_x;
+    return x.n == y.n ? 0 : x.n < y.n ? -sign_x : sign_x;
+}
+
+int64_t ax_num_wide_floor(const ax_num_wide *w)
+{
+    ax_i128 v = 0;
+    bool rest = w->weight < 0 || w->ndigits > (uint32_t) w->weight + 1;
+
+    if (w->weight > 4)
+        return w->neg ? INT64_MIN : INT64_MAX;
+    for (int32_t i = 0; i <= w->weight; i++)
+        v = v * 10000 + (i < (int32_t) w->ndigits ? w->digit[i] : 0);
+    v = w->neg ? -v - rest : v;
+    return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t) v;
+}
+
 int ax_num_cmp(const ax_num *a, const ax_num *b)
 {
     /* rank: -infinity, finite, infinity, NaN */
@@ -96,8 +166,11 @@ int ax_num_cmp(const ax_num *a, const ax_num *b)
     ax_u128 ua, ub;
 
     if (a->special || b->special)
-        return (rank[a->special & 3] > rank[b->special & 3])
-             - (rank[a->special & 3] < rank[b->special & 3]);
+    {
+        int8_t x = rank[a->special & 3], y = rank[b->special & 3]; /* wide: finite */
+
+        return x != y ? (x > y) - (x < y) : x != 0 ? 0 : cmp_wide(a, b);
+    }
     if (a->dscale == b->dscale)
         return (a->v > b->v) - (a->v < b->v);
     sign_a = (a->v > 0) - (a->v < 0);

@@ -80,15 +80,37 @@ __extension__ typedef __int128 ax_i128;
 __extension__ typedef unsigned __int128 ax_u128;
 
 /* An exact decimal: v * 10^-dscale, or a special value.  dscale is PostgreSQL's display scale:
- * 1.10 and 1.1 are equal and print differently.  |v| < 10^38. */
+ * 1.10 and 1.1 are equal and print differently.  |v| < 10^38; what needs more digits is WIDE. */
 typedef struct ax_num
 {
-    ax_i128 v;
+    ax_i128 v;         /* WIDE: address of an ax_num_wide */
     int16_t dscale;    /* 0..16383 */
     uint8_t special;   /* AX_NUM_* */
     uint8_t pad[13];
 } ax_num;
-enum { AX_NUM_FINITE = 0, AX_NUM_NINF = 1, AX_NUM_PINF = 2, AX_NUM_NAN = 3 };
+enum { AX_NUM_FINITE = 0, AX_NUM_NINF = 1, AX_NUM_PINF = 2, AX_NUM_NAN = 3, AX_NUM_WIDE = 4 };
+
+/* The digits of a decimal that ax_num cannot hold: base 10,000, most significant first, neither the
+ * first nor the last is 0; digit[i] counts 10000^(weight - i).  Only aggregates yield such values,
+ * their memory is the query's, and only orders, comparisons and the host take them: types say
+ * AX_NUM_ANY_DIGITS where they may occur. */
+typedef struct ax_num_wide
+{
+    uint32_t ndigits;
+    int32_t weight;
+    bool neg;
+    uint16_t digit[];
+} ax_num_wide;
+
+static inline ax_num ax_num_of_wide(const ax_num_wide *w, int16_t dscale)
+{
+    return (ax_num){.v = (ax_i128) (uintptr_t) w, .dscale = dscale, .special = AX_NUM_WIDE};
+}
+
+static inline const ax_num_wide *ax_num_wide_of(const ax_num *d)
+{
+    return (const ax_num_wide *) (uintptr_t) d->v;
+}
 
 typedef struct ax_interval { int64_t usec; int32_t days; int32_t months; } ax_interval;
 
@@ -100,12 +122,15 @@ typedef enum ax_coll
     AX_COLL_EQ,    /* deterministic, but another order: only = and <> are known (bytes) */
 } ax_coll;
 
+#define AX_NUM_ANY_DIGITS (-1) /* precision: values may be AX_NUM_WIDE */
+
 typedef struct ax_type
 {
     uint8_t id;        /* ax_type_id */
     uint8_t phys;      /* ax_phys; follows from id, kept for dispatch */
     uint8_t coll;      /* ax_coll */
-    int32_t precision; /* NUMERIC: digits, 0 = unconstrained; BPCHAR: length in characters */
+    int32_t precision; /* NUMERIC: digits, 0 = unconstrained, but at most 38; AX_NUM_ANY_DIGITS;
+                        * BPCHAR: length in characters */
     int16_t scale;     /* NUMERIC with precision: digits behind the point */
     const struct ax_nested *nested; /* LIST, STRUCT, MAP: what it is made of, or NULL: not told */
 } ax_type;
@@ -150,6 +175,7 @@ int ax_value_cmp(const ax_value *a, const ax_value *b);
  * orders unsigned bytes, shorter first when one is a prefix; ax_bpchar_len is the length that
  * counts for character(n), without trailing blanks. */
 int ax_num_cmp(const ax_num *a, const ax_num *b);
+int64_t ax_num_wide_floor(const ax_num_wide *w); /* rounded down; the extremes beyond */
 int ax_bytes_cmp(const uint8_t *a, uint32_t a_len, const uint8_t *b, uint32_t b_len);
 uint32_t ax_bpchar_len(const uint8_t *p, uint32_t len);
 

@@ -1,0 +1,70 @@
+-- Aggregates of decimals, deviations, regression, bits and booleans.
+SELECT count(few), sum(few), avg(few), min(few), max(few) FROM decimals;
+SELECT count(m), sum(m), avg(m), min(m), max(m) FROM decimals;
+SELECT count(w), sum(w), avg(w), min(w), max(w) FROM decimals;
+SELECT count(z), sum(z), avg(z), min(z), max(z) FROM decimals;
+SELECT g, sum(few), avg(m), sum(w), avg(w), sum(z), avg(z), min(z), max(w) FROM decimals GROUP BY g;
+SELECT variance(few), var_pop(few), stddev(few), stddev_pop(few) FROM decimals;
+SELECT var_samp(m), var_pop(m), stddev_samp(m), stddev_pop(m) FROM decimals;
+SELECT var_samp(w), var_pop(w), stddev_samp(w), stddev_pop(w) FROM decimals;
+SELECT var_samp(z), var_pop(z), stddev_samp(z), stddev_pop(z) FROM decimals;
+SELECT variance(i2), var_pop(i2), stddev(i2), stddev_pop(i2) FROM decimals;
+SELECT variance(i4), var_pop(i4), stddev(i4), stddev_pop(i4) FROM decimals;
+SELECT variance(i8), var_pop(i8), stddev(i8), stddev_pop(i8) FROM decimals;
+SELECT g, stddev(few), stddev(m), stddev(w), stddev(z), variance(i2), stddev(i4), var_pop(i8) FROM decimals GROUP BY g;
+SELECT sum(i4), avg(i4), count(i4), stddev(i4), variance(i4), sum(i8), avg(i8), var_pop(i8) FROM decimals;
+SELECT id, sum(m), avg(m), stddev(m), stddev_pop(m), var_pop(i8), stddev(i4) FROM decimals WHERE id < 40 GROUP BY id;
+SELECT id, sum(w), avg(w), sum(z), avg(z), var_pop(z), min(t) FROM decimals WHERE id < 40 GROUP BY id;
+SELECT sum(m), avg(w), stddev(z), variance(i8), min(t), bool_and(b), bit_xor(i4), regr_count(y, x) FROM decimals WHERE id < 0;
+SELECT g, sum(m), stddev(i4), bit_and(i2), corr(y, x) FROM decimals WHERE id < 0 GROUP BY g;
+SELECT sum(m), stddev(w), variance(i4), stddev_pop(few), bool_or(b), max(t), regr_count(y, f) FROM decimals WHERE id = 7;
+-- Scales that differ from row to row; results of more than 38 digits.
+SELECT sum(m / (id % 7 + 1)), avg(m / (id % 7 + 1)), stddev(m / (id % 7 + 1)) FROM decimals;
+SELECT g, sum(few / (id % 3 + 1)), var_pop(few / (id % 7 + 1)) FROM decimals GROUP BY g;
+SELECT sum(CASE WHEN id % 2 = 0 THEN w ELSE z END), avg(CASE WHEN id % 2 = 0 THEN w ELSE z END) FROM decimals;
+SELECT var_samp(CASE WHEN id % 2 = 0 THEN w ELSE z END), stddev_pop(CASE WHEN id % 2 = 0 THEN w ELSE z END) FROM decimals;
+SELECT g, sum(CASE WHEN id % 3 = 0 THEN few WHEN id % 3 = 1 THEN w ELSE z END) AS s FROM decimals GROUP BY g ORDER BY s DESC NULLS LAST LIMIT 4;
+-- FILTER, DISTINCT, HAVING, ORDER BY an aggregate.
+SELECT g, sum(m) FILTER (WHERE i2 > 0), avg(w) FILTER (WHERE b), stddev(z) FILTER (WHERE id % 2 = 0), variance(i8) FILTER (WHERE x > 0) FROM decimals GROUP BY g;
+SELECT sum(m) FILTER (WHERE id < 0), stddev(i4) FILTER (WHERE id < 1), min(t) FILTER (WHERE g = 1), bool_and(b) FILTER (WHERE g = 2) FROM decimals;
+SELECT sum(100 / i2) FILTER (WHERE i2 <> 0), stddev(100 / i2) FILTER (WHERE i2 <> 0), regr_count(100 / i2, y) FILTER (WHERE i2 <> 0) FROM decimals;
+SELECT sum(DISTINCT few), avg(DISTINCT few), stddev(DISTINCT few), count(DISTINCT few), min(DISTINCT few) FROM decimals;
+SELECT g, sum(DISTINCT few), variance(DISTINCT i2), bit_xor(DISTINCT i2), bit_or(DISTINCT i2), bool_or(DISTINCT b), max(DISTINCT t) FROM decimals GROUP BY g;
+SELECT g, sum(DISTINCT z), stddev(DISTINCT z), sum(DISTINCT w) FROM decimals GROUP BY g;
+SELECT g, stddev(i4) FROM decimals GROUP BY g HAVING stddev(i4) > 100000;
+SELECT g, sum(w) FROM decimals GROUP BY g HAVING sum(w) > 0;
+SELECT g, var_pop(z) FROM decimals GROUP BY g HAVING var_pop(z) > 1e60;
+SELECT g, avg(m) FROM decimals GROUP BY g HAVING avg(m) BETWEEN -1000000 AND 1e12 AND bool_or(b);
+SELECT id % 50 AS k, sum(m) AS s FROM decimals GROUP BY 1 ORDER BY s DESC NULLS LAST, k LIMIT 7;
+SELECT id % 50 AS k, sum(z) AS s FROM decimals GROUP BY 1 ORDER BY s, k LIMIT 7;
+SELECT id % 50 AS k, stddev(w) AS s FROM decimals GROUP BY 1 ORDER BY s DESC NULLS LAST, k LIMIT 7;
+SELECT id % 50 AS k, variance(i8) AS s, max(t), avg(z) FROM decimals GROUP BY 1 ORDER BY 2, 1 OFFSET 3 LIMIT 7;
+SELECT id % 50 AS k, avg(few), bit_or(i4) FROM decimals GROUP BY 1 ORDER BY avg(few), bit_or(i4), 1 LIMIT 9;
+SELECT id % 50 AS k, -sum(z), round(avg(w), 2), sum(z) / count(*) FROM decimals GROUP BY 1 ORDER BY 1;
+SELECT id % 50 AS k FROM decimals GROUP BY 1 HAVING -sum(z) > 1e37 OR coalesce(sum(z), 0) = 0 ORDER BY 1;
+SELECT DISTINCT sum(z) FROM decimals GROUP BY id % 50;
+SELECT sum(s), max(s) FROM (SELECT id % 50, sum(z) AS s FROM decimals GROUP BY 1) AS q;
+-- Extremes.
+SELECT min(t), max(t), count(DISTINCT t) FROM decimals;
+SELECT g, min(t), max(t) FROM decimals GROUP BY g;
+SELECT min(ts - timestamptz '2024-01-01'), max(ts - timestamptz '2024-01-01') FROM events;
+SELECT kind, max(ts - timestamptz '2024-01-01') AS m FROM events GROUP BY kind ORDER BY m DESC LIMIT 3;
+SELECT min(few), max(few) FROM decimals WHERE g = 3;
+-- Booleans and bits.
+SELECT bool_and(b), bool_or(b), every(b), bool_and(NOT b), bool_or(id < 0) FROM decimals;
+SELECT g, bool_and(b), bool_or(NOT b), every(id >= 0) FROM decimals GROUP BY g;
+SELECT bit_and(i2), bit_or(i2), bit_xor(i2), bit_and(i4), bit_or(i4), bit_xor(i4), bit_and(i8), bit_or(i8), bit_xor(i8) FROM decimals;
+SELECT g, bit_and(i2), bit_or(i4), bit_xor(i8), bit_xor(i2) FROM decimals GROUP BY g;
+SELECT g, bit_xor(i4) AS x FROM decimals GROUP BY g HAVING bit_xor(i4) <> 0 ORDER BY x LIMIT 3;
+-- Floats of which every sum is exact: f holds integers and 1/2.
+SELECT sum(f) FROM decimals;
+SELECT g, sum(f), sum(f) FILTER (WHERE b), count(f) FROM decimals GROUP BY g;
+SELECT regr_count(y, x), regr_count(x, y), regr_count(f, i2), regr_count(NULL, y) FROM decimals;
+SELECT g, regr_count(y, x) FROM decimals GROUP BY g ORDER BY 2, 1;
+SELECT regr_avgx(f, i2), regr_avgy(f, i2), regr_avgx(i2, f) FROM decimals WHERE id < 500;
+SELECT regr_sxx(y, x), regr_sxy(y, x), corr(y, x), regr_syy(x, y), stddev(x), var_pop(x) FROM decimals;
+SELECT corr(1, f), corr(f, 1), regr_r2(f, 1), regr_r2(1, f), regr_slope(f, 1), regr_intercept(f, 1) FROM decimals;
+SELECT corr(f, f), covar_samp(f, f), covar_pop(f, f), regr_slope(f, f) FROM decimals WHERE id = 11;
+SELECT corr(i8::float8 * 1e300, f) FROM decimals;
+SELECT stddev(i8::float8 * 1e300) FROM decimals;
+SELECT corr(DISTINCT f, i2) FROM decimals WHERE id < 30;
