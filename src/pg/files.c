@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "catalog/namespace.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -249,10 +250,26 @@ afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj, const ax_para
 
 /* ---- files_func -------------------------------------------------------------- */
 
+/*
+ * The function chooses among all files of the server: its owner must be allowed
+ * to read them, as who named it in the option was.
+ */
 static void
 check_function(const char *name, Oid funcid, Oid owner)
 {
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
 	AclResult	acl;
+	Oid			author;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", funcid);
+	author = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+	ReleaseSysCache(tuple);
+	if (!has_privs_of_role(author, ROLE_PG_READ_SERVER_FILES))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("owner of function %s must have privileges of the pg_read_server_files "
+						"role", name)));
 
 	if (get_func_rettype(funcid) != TEXTARRAYOID)
 		ereport(ERROR,
