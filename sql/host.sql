@@ -28,7 +28,8 @@ RESET plan_cache_mode;
 
 -- errors carry PostgreSQL's own message; rows that a LIMIT cuts off raise none
 SELECT count(*) FROM events WHERE id = 7 AND (kind || 'x')::int > 0;
-SELECT id FROM events WHERE quantity >= 0 AND 5 = ('5' || CASE id WHEN 990 THEN 'x' ELSE '' END)::int LIMIT 3;
+SELECT count(*) FROM (SELECT id FROM events
+	WHERE quantity >= 0 AND 5 = ('5' || CASE id WHEN 990 THEN 'x' ELSE '' END)::int LIMIT 3) s;
 BEGIN;
 SAVEPOINT s;
 SELECT decode(kind, 'hex') FROM events WHERE kind = 'view' GROUP BY 1;

@@ -717,6 +717,9 @@ ax_status ax_eval_run(ax_task *t, ax_eval *e, ax_batch *in, ax_vec *out, ax_eval
     *r = (ax_eval_result){0};
     if (*e->built != NULL)
         ax_arena_reset(*e->built);
+    if (!e->asked)
+        ax_host_unpin(e);
+    e->asked = false;
     AX_CHECK(t, in->nrows <= AX_BATCH_ROWS, AX_EPLAN, "batch of %u rows", in->nrows);
     for (;;)
     {

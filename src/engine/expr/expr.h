@@ -98,8 +98,9 @@ typedef struct ax_params { const ax_value *val; uint32_t n; } ax_params;
 /* ---- host-evaluated functions ---------------------------------------------------------------- */
 
 /* The memo of one host function in one query: distinct inputs and their results.  Shared by all
- * lanes; guarded by its own lock, taken once per batch.  Bounded: it may forget inputs, but not the
- * answers of a need before its batch was run again. */
+ * lanes; guarded by its own lock, taken once per batch.  Charged to the budget of the program's
+ * arena, and bounded: it forgets inputs (at about 16 MiB, an eighth of a smaller budget), but not
+ * the answers of a need before its batch was run again. */
 typedef struct ax_host_memo ax_host_memo;
 
 /* What an evaluator waits for: nrows argument tuples not in the memo yet. */
@@ -107,6 +108,7 @@ typedef struct ax_host_need
 {
     uint32_t host;
     ax_host_memo *memo;
+    struct ax_eval *eval; /* who waits */
     ax_vec *arg;      /* [nargs], FLAT or VIEW, rows are distinct */
     uint32_t nargs;
     uint32_t nrows;

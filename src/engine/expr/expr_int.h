@@ -75,6 +75,9 @@ typedef struct ax_reg
     uint16_t *sel[2];    /* sub-selections of lazy nodes */
 } ax_reg;
 
+typedef struct ax_host_gen ax_host_gen;
+typedef struct ax_host_pin { ax_host_memo *memo; ax_host_gen *gen; } ax_host_pin;
+
 struct ax_eval
 {
     const ax_prog *prog;
@@ -98,6 +101,9 @@ struct ax_eval
     ax_host_need need;
     ax_vec *need_arg;
     uint32_t need_cap;
+    bool asked;          /* the next run is of the same batch */
+    ax_host_pin *pin;    /* [npins] what vectors of the current run point into */
+    uint32_t npins, cap_pins;
 };
 
 /* "Not an error: a host function must answer first." */
@@ -132,6 +138,8 @@ static inline uint32_t ax_scope_row(const ax_scope *sc, uint32_t i)
     return sc->sel ? sc->sel[i] : i;
 }
 
+/* The vectors of the last run are not used any more. */
+void ax_host_unpin(ax_eval *e);
 ax_status ax_host_memo_create(ax_task *t, ax_arena *a, ax_host_memo **out) AX_MUST_USE;
 
 #endif

@@ -435,6 +435,71 @@ static void test_host(void **state)
     ax_arena_destroy(a);
 }
 
+/* A million inputs with answers of 400 bytes: the memo stays small, every batch is finished, and
+ * strings hold until the next run, also when what they come from was forgotten meanwhile. */
+static void memo_forgets(void **state)
+{
+    ax_arena *a = ax_arena_create(&budget, 0);
+    ax_type t4 = ax_type_make(AX_T_INT4);
+    ax_expr *c, *h;
+    int32_t *d = ax_arena_values(a, 4 * (1000 + 64));
+    ax_vec col = {.kind = AX_VK_FLAT, .type = t4, .n = 1000, .u.data = d}, out, other;
+    ax_batch b = {.nrows = 1000, .nsel = 1000, .ncols = 1, .col = &col, .arena = a};
+    ax_prog *p;
+    ax_eval *ev, *slow;
+    ax_eval_result r;
+    int64_t before = atomic_load(&budget.used_bytes);
+    uint32_t asked_zero = 0;
+
+    (void) state;
+    OK(ax_expr_col(&task, a, 0, t4, &c));
+    OK(ax_expr_host(&task, a, 3, &c, 1, ax_type_make(AX_T_TEXT), &h));
+    OK(ax_prog_compile(&task, a, &h, 1, NULL, &p));
+    OK(ax_eval_create(&task, a, p, &ev));
+    OK(ax_eval_create(&task, a, p, &slow));
+    for (uint32_t batch = 0; batch < 1000; batch++)
+    {
+        ax_eval *e = batch == 0 ? slow : ev; /* the first evaluator does not go on */
+        ax_vec *o = batch == 0 ? &other : &out;
+        uint32_t rounds = 0;
+
+        for (uint32_t i = 0; i < 1000; i++)
+            d[i] = i == 0 ? 0 : (int32_t) (batch * 1000 + i); /* 0 is in every batch */
+        for (OK(ax_eval_run(&task, e, &b, o, &r)); r.need != NULL;
+             OK(ax_eval_run(&task, e, &b, o, &r)))
+        {
+            ax_value *v = ax_arena_alloc0(task.arena, sizeof(*v) * r.need->nrows);
+            char *text = ax_arena_alloc(task.arena, 400 * r.need->nrows);
+
+            rounds++;
+            for (uint32_t i = 0; i < r.need->nrows; i++)
+            {
+                int64_t x = ax_vec_value(&r.need->arg[0], i).u.i;
+
+                asked_zero += x == 0;
+                memset(text + 400 * i, 'a' + (int) (x % 26), 400);
+                v[i].type = ax_type_make(AX_T_TEXT);
+                v[i].u.s.p = (const uint8_t *) text + 400 * i;
+                v[i].u.s.len = 400;
+            }
+            OK(ax_host_reply(&task, r.need, v, NULL));
+        }
+        assert_int_equal(rounds, 1);
+        for (uint32_t i = 0; i < 1000; i++)
+        {
+            ax_value x = ax_vec_value(o, i), first = ax_vec_value(&other, i);
+
+            assert_int_equal(x.u.s.len, 400);
+            assert_int_equal(x.u.s.p[399], 'a' + d[i] % 26);
+            assert_int_equal(first.u.s.p[0], 'a' + (int) i % 26);
+        }
+        ax_arena_reset(task.arena);
+        assert_true(atomic_load(&budget.used_bytes) - before < 40 << 20);
+    }
+    assert_true(asked_zero > 1 && asked_zero < 60);
+    ax_arena_destroy(a);
+}
+
 /* Lanes share one program; the host is whoever is there. */
 typedef struct lane
 {
@@ -571,8 +636,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps),        cmocka_unit_test(test_match_cases),
         cmocka_unit_test(test_match_sound),  cmocka_unit_test(test_live),
-        cmocka_unit_test(test_host),         cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_order_adapts),
+        cmocka_unit_test(test_host),         cmocka_unit_test(memo_forgets),
+        cmocka_unit_test(test_lanes),        cmocka_unit_test(test_order_adapts),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
