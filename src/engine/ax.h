@@ -131,7 +131,7 @@ typedef struct ax_col_facts
 } ax_col_facts;
 bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out);
 
-/* Bounds of declared column col in one split of file i.  false: not known from metadata in memory. */
+/* Bounds of declared column col in one split of file i.  false: not known without reading. */
 bool ax_source_split_bounds(const ax_source *s, uint32_t i, uint32_t split, uint32_t col,
                             ax_bounds *out);
 

@@ -225,6 +225,7 @@ extern bool afdw_shippable_order(Oid typid, Oid opfamily, Oid collation, const c
 extern bool afdw_shippable_equality(Oid typid, Oid collation, const char **reason);
 extern bool afdw_collation_is_bytes(Oid collation);
 extern bool afdw_is_constant(Node *node);
+extern bool afdw_is_constant_here(Node *node);	/* of a parameterised scan: in one run of it */
 
 /* ---- desc.c, translate.c ---------------------------------------------- */
 
@@ -249,6 +250,8 @@ typedef struct AfdwDesc
 	List	   *having;			/* of Expr over keys and aggs */
 	List	   *distinct;		/* of Expr over keys and aggs */
 	List	   *sort;			/* of sort keys */
+	bool		stored;			/* rows are stored in the order of sort */
+	bool		parameterized;	/* quals may have columns of other relations, in params */
 	bool		limited;
 	Node	   *limit;			/* bigint or NULL */
 	Node	   *offset;
@@ -269,6 +272,8 @@ typedef struct AfdwBuilt
 	int			limit_param,	/* index in params, -1: none */
 				offset_param;
 	List	   *hosts;			/* of AfdwHostFn: functions of the host, as the plan numbers them */
+	uint32	   *keycol;			/* [of desc->sort] columns of the root that tell the stored order */
+	bool		in_order;		/* the scan reads in stored order, keycol is set */
 	ax_expr   **conj;			/* [nconj] the quals over columns as declared; when executing */
 	int			nconj;
 } AfdwBuilt;
@@ -338,6 +343,10 @@ typedef struct AfdwRel
 	List	   *remote;			/* base relations: RestrictInfos in the engine */
 	List	   *local;			/* RestrictInfos or, above, clauses that stay in PostgreSQL */
 	RelOptInfo *base;
+	List	   *stored_pathkeys,	/* order of the files, as far as it is of use */
+			   *stored_keys;	/* the same as sort keys */
+	Cost		transfer,		/* part of total: rows to the server */
+				parallel_saving;	/* what one thread would take longer */
 	double		rows;			/* result */
 	double		groups;			/* rows before a limit */
 	Cost		startup,
@@ -355,6 +364,26 @@ extern void afdw_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, Rel
 
 extern void afdw_check_required(PlannerInfo *root, RelOptInfo *base, const AfdwDesc *desc,
 								Oid relid);
+
+/* ---- scanpath.c ------------------------------------------------------- */
+
+extern void afdw_find_stored_order(PlannerInfo *root, RelOptInfo *rel);
+extern void afdw_add_ordered_path(PlannerInfo *root, RelOptInfo *rel);
+extern void afdw_add_parameterized_paths(PlannerInfo *root, RelOptInfo *rel);
+extern bool afdw_parameter_clause(PlannerInfo *root, RelOptInfo *rel, RestrictInfo *rinfo,
+								  double *share);
+
+/* ---- order.c ---------------------------------------------------------- */
+
+typedef struct AfdwOrderCheck AfdwOrderCheck;	/* are rows delivered in order? */
+
+extern List *afdw_order_keys(const AfdwTable *table, Index varno);
+extern void afdw_order_open_files(AfdwTable *table);
+extern bool afdw_order_is_stored(const AfdwTable *table, List *keys);
+extern AfdwOrderCheck *afdw_order_check_create(const AfdwTable *table, List *keys,
+											   const uint32 *col);
+extern void afdw_order_check_reset(AfdwOrderCheck *check);
+extern void afdw_order_check_batch(AfdwOrderCheck *check, const ax_batch *batch);
 
 /* ---- shared.c, activity.c --------------------------------------------- */
 
@@ -431,6 +460,7 @@ typedef struct AfdwScan
 	List	   *param_states;	/* of ExprState */
 	bool		has_arrays;		/* parameters that are part of the plan */
 	AfdwHosts  *hosts;			/* NULL: the plan has no functions of the host */
+	AfdwOrderCheck *order;		/* NULL: rows are not read in stored order */
 	AfdwQuery  *query;
 	AfdwOut    *out;
 	AttrNumber *target;			/* [noutput] position in the slot, from 0 */
@@ -449,6 +479,7 @@ extern void afdw_scan_start(ForeignScanState *node);
 /* ---- stats.c ---------------------------------------------------------- */
 
 extern void afdw_stats_init(void);
+extern double afdw_stats_probe_share(AfdwTable *table, uint32 col);
 
 /* ---- analyze.c -------------------------------------------------------- */
 

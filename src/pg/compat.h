@@ -62,6 +62,22 @@
 #define afdw_pathkey_desc(pk) ((pk)->pk_strategy == BTGreaterStrategyNumber)
 #endif
 
+#if PG_VERSION_NUM >= 180000
+#define afdw_make_pathkey(root, ec, family, desc, nulls_first) \
+	make_canonical_pathkey(root, ec, family, (desc) ? COMPARE_GT : COMPARE_LT, nulls_first)
+#else
+#define afdw_make_pathkey(root, ec, family, desc, nulls_first) \
+	make_canonical_pathkey(root, ec, family, \
+						   (desc) ? BTGreaterStrategyNumber : BTLessStrategyNumber, nulls_first)
+#endif
+#if PG_VERSION_NUM >= 160000
+#define afdw_eclass_for(root, rel, expr, families, input, collation) \
+	get_eclass_for_sort_expr(root, expr, families, input, collation, 0, (rel)->relids, false)
+#else
+#define afdw_eclass_for(root, rel, expr, families, input, collation) \
+	get_eclass_for_sort_expr(root, expr, NULL, families, input, collation, 0, (rel)->relids, false)
+#endif
+
 /* Relations below a foreign scan. */
 #if PG_VERSION_NUM >= 160000
 #define afdw_scan_relids(fs) ((fs)->fs_base_relids)

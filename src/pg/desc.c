@@ -48,7 +48,8 @@ List *
 afdw_desc_save(const AfdwDesc *d)
 {
 	List	   *l = list_make3(makeInteger(DESC_VERSION), makeInteger((int) d->varno),
-							   makeInteger((d->grouped ? 1 : 0) | (d->limited ? 2 : 0)));
+							   makeInteger((d->grouped ? 1 : 0) | (d->limited ? 2 : 0) |
+							   (d->stored ? 4 : 0) | (d->parameterized ? 8 : 0)));
 
 	l = lappend(l, d->output);
 	l = lappend(l, d->quals);
@@ -78,6 +79,8 @@ afdw_desc_load(List *l)
 	flags = intVal(lthird(l));
 	d->grouped = (flags & 1) != 0;
 	d->limited = (flags & 2) != 0;
+	d->stored = (flags & 4) != 0;
+	d->parameterized = (flags & 8) != 0;
 	d->output = list_nth(l, 3);
 	d->quals = list_nth(l, 4);
 	d->keys = list_nth(l, 5);
@@ -376,6 +379,28 @@ limit_expr(Build *b, Node *node, int *param)
 	return e;
 }
 
+/* Reads in stored order, if the files are still in the order that the plan counts on. */
+static bool
+stored_order(Build *b, AfdwBuilt *built)
+{
+	ListCell   *lc;
+	int			i = 0;
+
+	if (!afdw_order_is_stored(b->t.table, afdw_order_keys(b->t.table, b->d->varno)))
+		return false;
+	built->keycol = palloc(sizeof(uint32) * list_length(b->d->sort));
+	foreach(lc, b->d->sort)
+	{
+		int			col = find_column(b, afdw_sort_expr((List *) lfirst(lc)));
+
+		Assert(col >= 0);
+		built->keycol[i++] = (uint32) col;
+	}
+	ax_plan_scan_stored_order(b->node);
+	built->in_order = true;
+	return true;
+}
+
 static bool
 build_order_and_limit(Build *b, AfdwBuilt *built)
 {
@@ -395,6 +420,9 @@ build_order_and_limit(Build *b, AfdwBuilt *built)
 		if ((d->limit && !limit) || (d->offset && !offset))
 			return false;
 	}
+	if (d->stored && stored_order(b, built))
+		return !d->limited ||
+			taken(b, ax_plan_limit(b->t.plan, b->node, limit, offset));
 	if (d->sort == NIL)
 		return !d->limited ||
 			taken(b, ax_plan_limit(b->t.plan, b->node, limit, offset));

@@ -36,15 +36,17 @@ typedef struct Deparse
 	List	   *context;
 	int			varno;			/* of the description */
 	int			rti;			/* of the relation in the finished plan */
+	bool		prefix;			/* expressions may have columns of other relations */
 } Deparse;
 
 static char *
 deparse(Deparse *d, Node *node)
 {
 	node = copyObject(node);
+	/* all relations of one planner run moved by as much */
 	if (d->varno != d->rti)
-		ChangeVarNodes(node, d->varno, d->rti, 0);
-	return deparse_expression(node, d->context, false, false);
+		OffsetVarNodes(node, d->rti - d->varno, 0);
+	return deparse_expression(node, d->context, d->prefix, false);
 }
 
 static void
@@ -53,6 +55,7 @@ deparse_init(Deparse *d, ForeignScanState *node, AfdwDesc *desc, List *ancestors
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 
 	d->varno = (int) desc->varno;
+	d->prefix = desc->parameterized;
 	d->rti = plan->scan.scanrelid > 0 ? (int) plan->scan.scanrelid :
 		bms_next_member(afdw_scan_relids(plan), -1);
 	d->context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, ancestors);
@@ -279,7 +282,7 @@ explain_sort(Deparse *d, AfdwDesc *desc, ExplainState *es)
 			text = psprintf("%s NULLS %s", text, desc_order ? "LAST" : "FIRST");
 		keys = lappend(keys, text);
 	}
-	ExplainPropertyList("Sort Key", keys, es);
+	ExplainPropertyList(desc->stored ? "Stored Order" : "Sort Key", keys, es);
 }
 
 static void

@@ -294,8 +294,9 @@ afdw_get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 		cost_qual_eval(&qc, clauses, root);
 		fpinfo->rows = rel->rows;
 		fpinfo->startup = startup_cost(fpinfo) + qc.startup;
-		fpinfo->total = fpinfo->startup + work +
-			rel->rows / Max(local, 1e-6) * (tuple_cost(fpinfo) + qc.per_tuple);
+		fpinfo->transfer = rel->rows / Max(local, 1e-6) * (tuple_cost(fpinfo) + qc.per_tuple);
+		fpinfo->total = fpinfo->startup + work + fpinfo->transfer;
+		fpinfo->parallel_saving = work * (Max(threads, 1) - 1);
 	}
 }
 
@@ -307,6 +308,8 @@ afdw_get_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	add_path(rel, (Path *) afdw_foreignscan_path(root, rel, NULL, rel->rows, fpinfo->startup,
 												 fpinfo->total, NIL, rel->lateral_relids, NULL,
 												 NIL));
+	afdw_add_ordered_path(root, rel);
+	afdw_add_parameterized_paths(root, rel);
 }
 
 /* ---- upper relations ------------------------------------------------------------- */
@@ -662,7 +665,14 @@ ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 		skip_word(input, "sort", "the result has set-returning functions");
 		return;
 	}
-	foreach(lc, root->sort_pathkeys)
+	if (!desc->grouped && input->base == input_rel &&
+		pathkeys_contained_in(root->sort_pathkeys, input->stored_pathkeys))
+	{
+		desc->stored = true;
+		desc->sort = list_truncate(list_copy(input->stored_keys),
+								   list_length(root->sort_pathkeys));
+	}
+	foreach(lc, desc->stored ? NIL : root->sort_pathkeys)
 	{
 		PathKey    *key = lfirst_node(PathKey, lc);
 		const char *reason = NULL;
@@ -691,6 +701,11 @@ ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 	fpinfo->startup = input->total - input->rows * tuple_cost(input) + work;
 	fpinfo->startup = Max(fpinfo->startup, input->startup);
 	fpinfo->total = fpinfo->startup + fpinfo->rows * tuple_cost(input);
+	if (desc->stored)
+	{
+		fpinfo->startup = input->startup;
+		fpinfo->total = input->total + input->parallel_saving;
+	}
 	output_rel->fdw_private = fpinfo;
 	add_path(output_rel,
 			 (Path *) afdw_foreign_upper_path(root, output_rel, target, fpinfo->rows,
@@ -852,7 +867,9 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 	AfdwDesc   *desc = afdw_desc_copy(fpinfo->desc);
 	List	   *local = NIL,
 			   *recheck = NIL,
+			   *probes = NIL,
 			   *scan_tlist = NIL;
+	double		share;
 	AfdwBuilt	built;
 	const char *reason = NULL;
 	Index		scanrelid = 0;
@@ -870,12 +887,28 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 				continue;
 			if (list_member_ptr(fpinfo->remote, rinfo))
 				recheck = lappend(recheck, rinfo->clause);
+			else if (path->path.param_info && !list_member_ptr(fpinfo->local, rinfo) &&
+					 afdw_parameter_clause(root, rel, rinfo, &share))
+			{
+				desc->parameterized = true;
+				probes = lappend(probes, rinfo->clause);
+				recheck = lappend(recheck, rinfo->clause);
+			}
 			else
 				local = lappend(local, rinfo->clause);
 		}
 		foreach(lc, fpinfo->remote)
 			if (!lfirst_node(RestrictInfo, lc)->pseudoconstant)
 				desc->quals = lappend(desc->quals, lfirst_node(RestrictInfo, lc)->clause);
+		desc->quals = list_concat(desc->quals, probes);
+		if (path->path.pathkeys != NIL)
+		{
+			desc->stored = true;
+			desc->sort = path->fdw_private;
+			foreach(lc, desc->sort)
+				desc->output = list_append_unique(desc->output,
+												  afdw_sort_expr((List *) lfirst(lc)));
+		}
 	}
 	else
 	{

@@ -61,6 +61,8 @@ build_plan(ForeignScanState *node, const NullableDatum *arrays)
 	scan->query = NULL;
 	MemoryContextReset(scan->plan_cxt);
 	old = MemoryContextSwitchTo(scan->plan_cxt);
+	if (scan->desc->stored)
+		afdw_order_open_files(scan->table);
 	if (!afdw_desc_build(scan->desc, scan->table, arrays, &scan->built, &reason))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_ERROR),
@@ -74,6 +76,8 @@ build_plan(ForeignScanState *node, const NullableDatum *arrays)
 	scan->out = afdw_out_create(scan->desc->output, scan->built.outcol, scan->built.outtype,
 								scan->table->opts.pad_arrays);
 	scan->hosts = scan->built.hosts != NIL ? afdw_hosts_create(scan->built.hosts) : NULL;
+	scan->order = scan->built.in_order ?
+		afdw_order_check_create(scan->table, scan->desc->sort, scan->built.keycol) : NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -177,6 +181,8 @@ afdw_scan_start(ForeignScanState *node)
 	old = MemoryContextSwitchTo(node->ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
 	engine_params(scan, value, &params);
 	MemoryContextSwitchTo(old);
+	if (scan->order)
+		afdw_order_check_reset(scan->order);
 	if (scan->query)
 		afdw_query_rebind(scan->query, &params);
 	else
@@ -206,6 +212,8 @@ next_batch(AfdwScan *scan)
 		}
 		if (scan->batch->nsel == 0)
 			continue;			/* nothing but an error, perhaps not even columns */
+		if (scan->order)
+			afdw_order_check_batch(scan->order, scan->batch);
 		afdw_out_batch(scan->out, scan->batch);
 		scan->nrows = (int) scan->batch->nsel;
 	}

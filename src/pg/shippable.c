@@ -282,6 +282,7 @@ not_constant_walker(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_Var:
+			return context == NULL;
 		case T_Aggref:
 		case T_GroupingFunc:
 		case T_WindowFunc:
@@ -311,4 +312,13 @@ bool
 afdw_is_constant(Node *node)
 {
 	return !not_constant_walker(node, NULL) && !contain_volatile_functions(node);
+}
+
+/* The same for expressions of other relations than the one that is scanned. */
+bool
+afdw_is_constant_here(Node *node)
+{
+	bool		columns = true;
+
+	return !not_constant_walker(node, &columns) && !contain_volatile_functions(node);
 }

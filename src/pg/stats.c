@@ -126,6 +126,39 @@ collect_edges(AfdwTable *table, uint32 col, Edge **out)
 	return n;
 }
 
+/* Of the rows of the table, how many are in row groups that may have one value of a column. */
+double
+afdw_stats_probe_share(AfdwTable *table, uint32 col)
+{
+	ax_col_facts facts;
+	double		range,
+				rows = 0,
+				covered = 0;
+
+	memset(&facts, 0, sizeof(facts));
+	if (!has_range(table->col[col].type.id) || table->col[col].type.id == AX_T_NUMERIC ||
+		!ax_source_col_facts(table->source, col, &facts) || !facts.bounds.has_min ||
+		!facts.bounds.has_max)
+		return 1;
+	range = number_of(&facts.bounds.max) - number_of(&facts.bounds.min) + 1;
+	for (uint32 f = 0; f < ax_source_files(table->source); f++)
+	{
+		const ax_fmt_file *file = ax_source_file(table->source, f);
+
+		for (uint32 split = 0; file && split < file->nsplits; split++)
+		{
+			ax_bounds	b;
+
+			if (!ax_source_split_bounds(table->source, f, split, col, &b) || !b.has_min ||
+				!b.has_max || b.rows <= 0)
+				return 1;
+			rows += (double) b.rows;
+			covered += (double) b.rows * (number_of(&b.max) - number_of(&b.min) + 1) / range;
+		}
+	}
+	return rows > 0 && isfinite(covered) ? Min(covered / rows, 1.0) : 1;
+}
+
 /*
  * Bounds of buckets of equal numbers of rows, as if the values of a row group
  * were spread evenly over its range.  Exact for sorted columns of which the

@@ -106,6 +106,25 @@ constant(AfdwTranslate *ctx, Datum datum, bool isnull, Oid typid, int32 typmod, 
 	return built(ctx, ax_expr_const(&ctx->plan->task, ctx->plan->arena, &value, &e), &e);
 }
 
+static bool
+contain_own_column(Node *node, void *varno)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno == *(Index *) varno;
+	return expression_tree_walker(node, contain_own_column, varno);
+}
+
+/* Has the subtree one value for one run of the scan? */
+static bool
+is_constant(AfdwTranslate *ctx, Node *node)
+{
+	if (ctx->desc->parameterized)
+		return !contain_own_column(node, &ctx->desc->varno) && afdw_is_constant_here(node);
+	return afdw_is_constant(node);
+}
+
 /* Number of a subtree that PostgreSQL evaluates when the query starts. */
 static int
 parameter_index(AfdwTranslate *ctx, Expr *expr)
@@ -332,7 +351,7 @@ function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whol
 					  list_length(args));
 	if ((ax_fn_get(fn)->flags & AX_FNF_CONST1) && !IsA(linitial(args), Const))
 		return refuse(ctx, "the first argument of %s is not constant", ax_fn_get(fn)->name);
-	if ((ax_fn_get(fn)->flags & AX_FNF_CONST2) && !afdw_is_constant(lsecond(args)))
+	if ((ax_fn_get(fn)->flags & AX_FNF_CONST2) && !is_constant(ctx, lsecond(args)))
 		return refuse(ctx, "the pattern is not constant");
 	a = arguments(ctx, args);
 	if (a == NULL)
@@ -480,7 +499,7 @@ array_op(AfdwTranslate *ctx, ScalarArrayOpExpr *s)
 			return parts[0];
 		return boolean(ctx, s->useOr ? AX_X_OR : AX_X_AND, parts, i);
 	}
-	if (afdw_is_constant(right))
+	if (is_constant(ctx, right))
 	{
 		int			i = parameter_index(ctx, (Expr *) right);
 
@@ -651,7 +670,7 @@ translate_node(AfdwTranslate *ctx, Expr *expr)
 		return constant(ctx, c->constvalue, c->constisnull, c->consttype, c->consttypmod,
 						c->constcollid);
 	}
-	if (afdw_is_constant((Node *) expr))
+	if (is_constant(ctx, (Node *) expr))
 		return parameter(ctx, expr);
 
 	switch (nodeTag(expr))
