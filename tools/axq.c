@@ -6,11 +6,13 @@
  *   axq cat FILE [COLUMN...] rows as text, tab-separated as COPY writes them; lists as JSON
  *   axq time FILE [COLUMN...] decode each column alone and print its speed
  *
+ * FILE may be a directory: a MergeTree part, or a table, whose parts come one behind the other.
+ *
  * COLUMN is a name, or NAME:TYPE to declare another type than the file suggests.
  *
  * Exit status 0; 1 when a file is refused, with the reason on standard error; 2 for wrong usage. */
 #include "base/task.h"
-#include "format/format.h"
+#include "lake/lake.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,7 +32,7 @@ typedef struct tool
     ax_fmt_file *f;
     const ax_colspec *col;  /* [ncols] one for each column to read */
     uint32_t ncols;
-    uint64_t rows;
+    uint64_t rows, total;
     ax_scan_stats stats;
 } tool;
 
@@ -185,13 +187,22 @@ static void put_value(const ax_value *v)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+static ax_status open_with(tool *o, const ax_format *fmt, const char *path)
+{
+    ax_fmt_input in = {.file = o->file, .uri = path, .meta_budget = &o->budget};
+    ax_fmt_event ev;
+    ax_fmt_op *op;
+
+    AX_TRY(fmt->open_begin(&o->t, o->t.arena, &in, &op));
+    AX_TRY(ax_fmt_drive(&o->t, o->io, fmt, op, NULL, NULL, &ev));
+    o->f = ev.file;
+    return AX_OK;
+}
+
 static ax_status open_file(tool *o, const char *path)
 {
     uint8_t head[HEAD_BYTES] = {0}, tail[HEAD_BYTES] = {0};
     uint64_t size, n;
-    ax_fmt_input in = {0};
-    ax_fmt_event ev;
-    ax_fmt_op *op;
     const ax_format *fmt;
 
     AX_TRY(ax_io_open(&o->t, o->io, path, &o->file));
@@ -210,13 +221,28 @@ static ax_status open_file(tool *o, const char *path)
     }
     fmt = ax_format_guess(path, head, (size_t) n, tail, (size_t) n);
     AX_CHECK(&o->t, fmt != NULL, AX_ECORRUPT, "file \"%s\" has no known format", path);
-    in.file = o->file;
-    in.uri = path;
-    in.meta_budget = &o->budget;
-    AX_TRY(fmt->open_begin(&o->t, o->t.arena, &in, &op));
-    AX_TRY(ax_fmt_drive(&o->t, o->io, fmt, op, NULL, NULL, &ev));
-    o->f = ev.file;
-    return AX_OK;
+    return open_with(o, fmt, path);
+}
+
+/* The parts of a directory. */
+static ax_status find_parts(tool *o, const char *path, ax_lake_event *ev)
+{
+    const ax_lake_spec spec = {.path = &path, .npaths = 1,
+                               .format = ax_format_find("mergetree")};
+    ax_lake_op *op;
+    ax_io_ready ready;
+    ax_status st;
+
+    AX_TRY(ax_lake_begin(&o->t, o->t.arena, &spec, &op));
+    do
+    {
+        memset(ev, 0, sizeof *ev);
+        st = ax_lake_step(&o->t, op, ev);
+        if (st == AX_OK && ev->step == AX_STEP_NEED)
+            st = ax_io_fetch(&o->t, o->io, &ev->need, NULL, &ready);
+    } while (st == AX_OK && ev->step == AX_STEP_NEED);
+    ax_lake_end(op);
+    return st;
 }
 
 /* "name:type": the length of the name, and the type; a name may have colons of its own. */
@@ -346,9 +372,9 @@ static ax_status cmd_count(tool *o)
     /* A file without columns has rows all the same. */
     if (o->f->nsplits == 0)
         o->rows = (uint64_t) o->f->nrows;
-    AX_CHECK(&o->t, o->rows == (uint64_t) o->f->nrows, AX_ECORRUPT,
+    AX_CHECK(&o->t, o->f->nrows < 0 || o->rows == (uint64_t) o->f->nrows, AX_ECORRUPT,
              "file has %" PRIu64 " rows where its metadata says %" PRId64, o->rows, o->f->nrows);
-    printf("%" PRIu64 "\n", o->rows);
+    o->total += o->rows;
     return AX_OK;
 }
 
@@ -463,9 +489,10 @@ static int usage(void)
     return 2;
 }
 
+/* One opened file. */
 static ax_status command(tool *o, int argc, char **argv)
 {
-    AX_TRY(open_file(o, argv[2]));
+    o->rows = 0;
     if (strcmp(argv[1], "count") == 0)
         return cmd_count(o);
     if (strcmp(argv[1], "meta") == 0)
@@ -479,6 +506,34 @@ static ax_status command(tool *o, int argc, char **argv)
     }
     AX_TRY(declare(o, argc - 3, argv + 3, strcmp(argv[1], "cat") != 0));
     return scan(o, o->t.arena, on_print);
+}
+
+static ax_status all_files(tool *o, int argc, char **argv)
+{
+    ax_lake_event found;
+    bool is_dir = false;
+    ax_io_id id;
+
+    AX_TRY(ax_io_stat(&o->t, o->io, argv[2], &id, &is_dir));
+    if (!is_dir)
+    {
+        AX_TRY(open_file(o, argv[2]));
+        AX_TRY(command(o, argc, argv));
+    }
+    else
+    {
+        AX_TRY(find_parts(o, argv[2], &found));
+        for (uint32_t i = 0; i < found.nfiles; i++)
+        {
+            AX_TRY(open_with(o, ax_format_find("mergetree"), found.file[i].path));
+            AX_TRY(command(o, argc, argv));
+            ax_fmt_file_unref(o->f);
+            o->f = NULL;
+        }
+    }
+    if (strcmp(argv[1], "count") == 0)
+        printf("%" PRIu64 "\n", o->total);
+    return AX_OK;
 }
 
 int main(int argc, char **argv)
@@ -499,7 +554,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "axq: out of memory\n");
         return 1;
     }
-    st = command(&o, argc, argv);
+    st = all_files(&o, argc, argv);
     fflush(stdout);
     if (st != AX_OK)
     {

@@ -1,0 +1,521 @@
+/* Binding: declared columns to columns of a part, and the conversion of each.
+ *
+ * A column that the part lacks is a constant: its declared default or null.  Limits of a conversion
+ * are worked out here once, so that its kernels cannot overflow. */
+#include "mergetree_int.h"
+
+#include <strings.h>
+
+#define EPOCH_DAYS 10957ll
+#define EPOCH_US (EPOCH_DAYS * 86400000000ll)
+#define DATE_LO (-2451545ll)
+#define DATE_HI 2145031948ll
+#define TS_LO (-211813488000000000ll)
+#define TS_HI 9223371331199999999ll
+#define DAY_US 86400000000ll
+
+/* ---- default types --------------------------------------------------------------------------- */
+
+static const ax_mt_type *bare(const ax_mt_type *ty)
+{
+    while (ty->id == MT_NULLABLE || ty->id == MT_LOWCARD)
+        ty = ty->child[0];
+    return ty;
+}
+
+static ax_type numeric(int p, int s)
+{
+    ax_type ty = ax_type_make(AX_T_NUMERIC);
+
+    ty.precision = p;
+    ty.scale = (int16_t) s;
+    return ty;
+}
+
+static ax_type integer(const ax_mt_type *ty)
+{
+    uint32_t w = ty->width * (ty->id == MT_UINT ? 2 : 1);
+
+    /* 64 unsigned bits are declared as bigint, too, as users of ClickHouse's own extension do:
+     * larger values are errors, or read as numeric when that is declared. */
+    if (ty->width > 8)
+        return ax_type_make(AX_T_NUMERIC);
+    return ax_type_make(w <= 2 ? AX_T_INT2 : w <= 4 ? AX_T_INT4 : AX_T_INT8);
+}
+
+static ax_status list_type(const ax_mt_type *ty, ax_type *out)
+{
+    ax_type elem = ax_mt_default_type(ty->child[0]);
+
+    *out = ax_type_make(elem.id == AX_T_LIST || elem.id == AX_T_JSONB ? AX_T_JSONB : AX_T_LIST);
+    return AX_OK;
+}
+
+ax_type ax_mt_default_type(const ax_mt_type *ty)
+{
+    ax_type list;
+
+    ty = bare(ty);
+    switch ((ax_mt_tid) ty->id)
+    {
+        case MT_INT:
+        case MT_UINT:
+            return integer(ty);
+        case MT_BOOL:
+            return ax_type_make(AX_T_BOOL);
+        case MT_FLOAT:
+            return ax_type_make(ty->width == 4 ? AX_T_FLOAT4 : AX_T_FLOAT8);
+        case MT_BFLOAT16:
+            return ax_type_make(AX_T_FLOAT4);
+        case MT_DECIMAL:
+            return numeric(ty->precision, ty->scale);
+        case MT_DATE:
+        case MT_DATE32:
+            return ax_type_make(AX_T_DATE);
+        case MT_DATETIME:
+        case MT_DATETIME64:
+            return ax_type_make(AX_T_TIMESTAMPTZ);
+        case MT_TIME:
+        case MT_TIME64:
+        case MT_INTERVAL:
+            return ax_type_make(AX_T_INTERVAL);
+        case MT_UUID:
+            return ax_type_make(AX_T_UUID);
+        case MT_FIXEDSTRING:
+        case MT_AGGREGATE:
+            return ax_type_make(AX_T_BYTEA);
+        case MT_ARRAY:
+            (void) list_type(ty, &list);
+            return list;
+        case MT_QBIT:
+            return ax_type_make(AX_T_LIST);
+        case MT_TUPLE:
+        case MT_MAP:
+        case MT_VARIANT:
+            return ax_type_make(AX_T_JSONB);
+        case MT_DYNAMIC:
+        case MT_JSON:
+        case MT_OTHER:
+            return (ax_type){0};
+        default:
+            return ax_type_make(AX_T_TEXT);
+    }
+}
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+/* Values v with lo <= v * mul / div + add <= hi. */
+static void limit(ax_mt_conv *c, int64_t lo, int64_t hi)
+{
+    ax_i128 a = (ax_i128) lo - c->add, b = (ax_i128) hi - c->add;
+
+    a = a * c->div / c->mul;
+    b = b * c->div / c->mul;
+    c->lo = a < INT64_MIN ? INT64_MIN : (int64_t) a;
+    c->hi = b > INT64_MAX ? INT64_MAX : (int64_t) b;
+}
+
+static void linear(ax_mt_conv *c, int64_t mul, int64_t div, int64_t add, int64_t lo, int64_t hi)
+{
+    c->kind = MT_C_LINEAR;
+    c->range_code = AX_EDATETIME;
+    c->mul = mul;
+    c->div = div;
+    c->add = add;
+    c->ordered = true;
+    limit(c, lo, hi);
+}
+
+static int64_t pow10_of(int n)
+{
+    int64_t v = 1;
+
+    while (n-- > 0)
+        v *= 10;
+    return v;
+}
+
+static bool is_stamp(ax_type ty) { return ty.id == AX_T_TIMESTAMP || ty.id == AX_T_TIMESTAMPTZ; }
+
+/* Ticks of 10^-scale seconds since 1970. */
+static bool instant(ax_mt_conv *c, int scale)
+{
+    if (is_stamp(c->type))
+        linear(c, scale < 6 ? pow10_of(6 - scale) : 1, scale > 6 ? pow10_of(scale - 6) : 1,
+               -EPOCH_US, TS_LO, TS_HI);
+    return is_stamp(c->type);
+}
+
+static bool day(ax_mt_conv *c)
+{
+    if (c->type.id == AX_T_DATE)
+        linear(c, 1, 1, -EPOCH_DAYS, DATE_LO, DATE_HI);
+    else if (is_stamp(c->type))
+        linear(c, DAY_US, 1, -EPOCH_US, TS_LO, TS_HI);
+    else
+        return false;
+    return true;
+}
+
+/* Scale of the declared numeric: the file's, unless it is constrained. */
+static bool number(ax_mt_conv *c, int scale)
+{
+    int want = c->type.precision > 0 ? c->type.scale : scale;
+
+    c->kind = MT_C_NUM;
+    c->ordered = true;
+    c->scale = (int16_t) scale;
+    c->rescale = (int16_t) (want - scale);
+    c->precision = (int16_t) c->type.precision;
+    return want >= 0 && c->rescale >= -37 && c->rescale <= 37;
+}
+
+static bool whole(ax_mt_conv *c)
+{
+    uint32_t w = c->src->width;
+
+    c->ordered = true;
+    switch (c->type.id)
+    {
+        case AX_T_INT2:
+        case AX_T_INT4:
+        case AX_T_INT8:
+            if (w > 8)
+                return false;
+            c->kind = c->is_signed && w == ax_phys_width((ax_phys) c->type.phys) ? MT_C_COPY
+                                                                                 : MT_C_INT;
+            c->lo = c->type.id == AX_T_INT2 ? INT16_MIN
+                    : c->type.id == AX_T_INT4 ? INT32_MIN : INT64_MIN;
+            c->hi = -(c->lo + 1);
+            return true;
+        case AX_T_FLOAT8:
+            c->kind = MT_C_INT_F64;
+            return w <= 4;
+        case AX_T_NUMERIC:
+            return number(c, 0);
+        case AX_T_BOOL:
+            return false;
+        case AX_T_TEXT:
+            c->kind = MT_C_TEXT;
+            c->ordered = false;
+            return w > 8;
+        default:
+            return false;
+    }
+}
+
+static ax_status labels(ax_task *t, ax_arena *a, ax_mt_conv *c)
+{
+    const ax_mt_type *ty = c->src;
+    uint32_t codes = 1u << (8 * ty->width), *at, *off, *len, i, used = 0;
+    uint8_t *bytes;
+
+    for (i = 0; i < ty->nlabel; i++)
+        used += ty->label[i].len;
+    AX_NEW(t, at, (uint32_t *) ax_arena_alloc(a, codes * sizeof *at));
+    AX_NEW(t, off, (uint32_t *) ax_arena_values(a, (ty->nlabel + 1) * sizeof *off));
+    AX_NEW(t, len, (uint32_t *) ax_arena_values(a, (ty->nlabel + 1) * sizeof *len));
+    AX_NEW(t, bytes, (uint8_t *) ax_arena_values(a, used + 1));
+    memset(at, 0xff, codes * sizeof *at);
+    for (used = 0, i = 0; i < ty->nlabel; i++)
+    {
+        at[(uint32_t) ty->label[i].code & (codes - 1)] = i;
+        off[i] = used;
+        len[i] = ty->label[i].len;
+        memcpy(bytes + used, ty->label[i].name, len[i]);
+        used += len[i];
+    }
+    c->labels = (ax_vec){.kind = AX_VK_FLAT, .type = c->type, .n = ty->nlabel,
+                         .u.str = {bytes, off, len}};
+    c->label_at = at;
+    c->kind = MT_C_ENUM;
+    return AX_OK;
+}
+
+static bool text_like(ax_type ty) { return ty.id == AX_T_TEXT || ty.id == AX_T_BPCHAR; }
+
+/* The rest: false when there is no conversion. */
+static ax_status other(ax_task *t, ax_arena *a, ax_mt_conv *c, bool *ok)
+{
+    const ax_mt_type *ty = c->src;
+
+    *ok = true;
+    switch ((ax_mt_tid) ty->id)
+    {
+        case MT_ENUM:
+            *ok = text_like(c->type);
+            return *ok ? labels(t, a, c) : AX_OK;
+        case MT_UUID:
+            c->kind = c->type.id == AX_T_TEXT ? MT_C_TEXT : MT_C_UUID;
+            *ok = c->type.id == AX_T_UUID || c->type.id == AX_T_TEXT;
+            return AX_OK;
+        case MT_IPV4:
+        case MT_IPV6:
+        case MT_NOTHING:
+            c->kind = MT_C_TEXT;
+            *ok = c->type.id == AX_T_TEXT;
+            return AX_OK;
+        case MT_TIME:
+        case MT_TIME64:
+        case MT_INTERVAL:
+            c->kind = MT_C_INTERVAL;
+            c->range_code = AX_EDATETIME;
+            *ok = c->type.id == AX_T_INTERVAL;
+            if (ty->id == MT_INTERVAL && c->type.id == AX_T_INT8)
+            {
+                c->kind = MT_C_COPY;
+                *ok = true;
+            }
+            return AX_OK;
+        case MT_STRING:
+            c->kind = MT_C_STR;
+            c->check_text = c->type.id != AX_T_BYTEA;
+            c->ordered = c->type.id == AX_T_BYTEA || c->type.id == AX_T_TEXT;
+            *ok = text_like(c->type) || c->type.id == AX_T_BYTEA;
+            return AX_OK;
+        case MT_FIXEDSTRING:
+            c->kind = MT_C_FIXSTR;
+            c->check_text = c->type.id != AX_T_BYTEA;
+            c->ordered = c->type.id == AX_T_BYTEA || c->type.id == AX_T_TEXT;
+            *ok = text_like(c->type) || c->type.id == AX_T_BYTEA;
+            return AX_OK;
+        default:
+            *ok = false;
+            return AX_OK;
+    }
+}
+
+static bool scalar(ax_mt_conv *c)
+{
+    const ax_mt_type *ty = c->src;
+
+    switch ((ax_mt_tid) ty->id)
+    {
+        case MT_INT:
+        case MT_UINT:
+            return whole(c);
+        case MT_BOOL:
+            c->kind = MT_C_BOOL;
+            c->ordered = true;
+            return c->type.id == AX_T_BOOL;
+        case MT_FLOAT:
+            c->ordered = true;
+            c->kind = ty->width == ax_phys_width((ax_phys) c->type.phys) ? MT_C_COPY : MT_C_F32_F64;
+            return c->type.id == AX_T_FLOAT8 || (c->type.id == AX_T_FLOAT4 && ty->width == 4);
+        case MT_BFLOAT16:
+            c->kind = MT_C_BF16;
+            c->ordered = true;
+            return c->type.id == AX_T_FLOAT4;
+        case MT_DECIMAL:
+            return c->type.id == AX_T_NUMERIC && number(c, ty->scale);
+        case MT_DATE:
+        case MT_DATE32:
+            return day(c);
+        case MT_DATETIME:
+            return instant(c, 0);
+        case MT_DATETIME64:
+            return instant(c, ty->scale);
+        default:
+            return false;
+    }
+}
+
+static ax_status list(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_mt_conv *c)
+{
+    ax_type elem = c->type.nested != NULL && c->type.nested->n == 1
+                       ? c->type.nested->type[0] : ax_mt_default_type(ty->child[0]);
+    ax_mt_conv *e;
+
+    AX_CHECK(t, ty->id == MT_ARRAY && elem.id != AX_T_LIST && elem.id != AX_T_JSONB,
+             AX_EUNSUPPORTED, "type %s can be read as jsonb only", ty->text);
+    AX_NEW(t, e, (ax_mt_conv *) ax_arena_alloc0(a, sizeof *e));
+    AX_TRY(ax_mt_conv_make(t, a, ty->child[0], elem, e));
+    c->kind = MT_C_LIST;
+    c->elem = e;
+    return AX_OK;
+}
+
+ax_status ax_mt_conv_make(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type type,
+                          ax_mt_conv *c)
+{
+    bool ok = true;
+
+    memset(c, 0, sizeof *c);
+    c->src = bare(ty);
+    c->type = type;
+    c->range_code = AX_ERANGE;
+    c->is_signed = c->src->id != MT_UINT && c->src->id != MT_DATE && c->src->id != MT_DATETIME;
+    c->lo = INT64_MIN;
+    c->hi = INT64_MAX;
+    switch ((ax_mt_tid) c->src->id)
+    {
+        case MT_ARRAY:
+        case MT_TUPLE:
+        case MT_MAP:
+        case MT_VARIANT:
+        case MT_QBIT:
+            if (type.id == AX_T_LIST)
+                return list(t, a, c->src, c);
+            c->kind = MT_C_JSON;
+            ok = type.id == AX_T_JSONB || type.id == AX_T_TEXT;
+            break;
+        default:
+            ok = scalar(c);
+            if (!ok)
+                AX_TRY(other(t, a, c, &ok));
+    }
+    AX_CHECK(t, ok, AX_ETYPE, "type %s cannot be read as %s", ty->text,
+             ax_type_name((ax_type_id) type.id));
+    return AX_OK;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static ax_status text_value(ax_task *t, ax_arena *a, const char *s, ax_value *v)
+{
+    v->type = ax_type_make(AX_T_TEXT);
+    v->u.s.len = (uint32_t) strlen(s);
+    AX_NEW(t, v->u.s.p, (const uint8_t *) ax_arena_strndup(a, s, v->u.s.len));
+    return AX_OK;
+}
+
+/* What is known of the whole part; positions are made by scans. */
+static ax_status virtual_value(ax_task *t, ax_arena *a, const ax_mt_part *p, const ax_colspec *col,
+                               ax_value *v, bool *constant)
+{
+    const ax_io_id *id = p->base.io != NULL ? ax_io_file_id(p->base.io) : NULL;
+    const char *end;
+
+    v->type = col->type;
+    *constant = true;
+    switch (col->virt)
+    {
+        case AX_VIRT_PATH:
+            return text_value(t, a, p->dir, v);
+        case AX_VIRT_FILE:
+        case AX_VIRT_PART:
+            return text_value(t, a, p->name, v);
+        case AX_VIRT_PARTITION:
+            end = strchr(p->name, '_');
+            AX_TRY(text_value(t, a, p->name, v));
+            if (end != NULL)
+                v->u.s.len = (uint32_t) (end - p->name);
+            return AX_OK;
+        case AX_VIRT_MTIME:
+            v->null = id == NULL;
+            v->u.i = id != NULL ? id->mtime_ns / 1000 - EPOCH_US : 0;
+            return AX_OK;
+        case AX_VIRT_ROW_NUMBER:
+        case AX_VIRT_PART_OFFSET:
+        case AX_VIRT_ROW_GROUP:
+        case AX_VIRT_ROWID:
+            *constant = false;
+            return AX_OK;
+        default:
+            if (col->deflt != NULL)
+                *v = *col->deflt;
+            else
+                v->null = true;
+            return AX_OK;
+    }
+}
+
+static ax_status missing(ax_task *t, const ax_colspec *col, const ax_bind_opts *opts, ax_value *v)
+{
+    AX_CHECK(t, opts->allow_missing || col->deflt != NULL, AX_ENOCOLUMN,
+             "column \"%s\" does not exist in the part",
+             col->npath > 0 ? col->path[col->npath - 1] : col->name);
+    if (col->deflt != NULL)
+        *v = *col->deflt;
+    else
+        *v = (ax_value){.type = col->type, .null = true};
+    AX_CHECK(t, !v->null || !col->not_null, AX_ENOTNULL,
+             "column declared NOT NULL does not exist in the part");
+    return AX_OK;
+}
+
+static ax_status find(ax_task *t, const ax_mt_part *p, const ax_colspec *col,
+                      const ax_bind_opts *opts, const ax_mt_column **out)
+{
+    const char *name = col->npath > 0 ? col->path[0] : col->name;
+    uint32_t hits = 0;
+
+    *out = NULL;
+    AX_CHECK(t, col->npath <= 1 && col->sub_path == NULL, AX_EUNSUPPORTED,
+             "columns inside other columns are not supported yet");
+    for (uint32_t i = 0; i < p->ncolumns; i++)
+    {
+        const ax_mt_column *c = &p->column[i];
+        bool same = opts->match_by == AX_BY_POSITION && col->npath == 0
+                        ? c->field == col->position : strcmp(c->name, name) == 0;
+
+        if (c->field != UINT32_MAX && same)
+            *out = c;
+    }
+    for (uint32_t i = 0; *out == NULL && opts->case_insensitive && i < p->ncolumns; i++)
+        if (p->column[i].field != UINT32_MAX && strcasecmp(p->column[i].name, name) == 0)
+        {
+            AX_CHECK(t, hits++ == 0, AX_EAMBIGUOUS, "column \"%s\" is ambiguous", name);
+            *out = &p->column[i];
+        }
+    return AX_OK;
+}
+
+static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_colspec *col,
+                             const ax_bind_opts *opts, ax_mt_bind *b, uint32_t i)
+{
+    const ax_mt_column *c;
+
+    for (uint32_t k = 0; k < opts->nfixed; k++)
+        if (opts->fixed[k].col == i)
+        {
+            b->base.constant[i] = true;
+            b->base.value[i] = opts->fixed[k].value;
+            return AX_OK;
+        }
+    if (col->virt != AX_VIRT_NONE)
+        return virtual_value(t, a, p, col, &b->base.value[i], &b->base.constant[i]);
+    AX_TRY(find(t, p, col, opts, &c));
+    if (c != NULL)
+        AX_CHECK(t, c->refusal == NULL, AX_EUNSUPPORTED, "column of type %s cannot be read: %s",
+                 c->type->text, c->refusal);
+    if (c == NULL || (c->node == NULL && p->rows > 0))
+    {
+        b->base.constant[i] = true;
+        return missing(t, col, opts, &b->base.value[i]);
+    }
+    AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
+             "encoding_check other than fail is not supported yet");
+    AX_TRY(ax_mt_conv_make(t, a, c->type, col->type, &b->conv[i]));
+    b->conv[i].column = c;
+    b->conv[i].not_null = col->not_null;
+    return AX_OK;
+}
+
+ax_status ax_mt_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *file, const ax_colspec *col,
+                          uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out)
+{
+    ax_mt_part *p = (ax_mt_part *) file;
+    ax_mt_bind *b;
+
+    AX_NEW(t, b, (ax_mt_bind *) ax_arena_alloc0(a, sizeof *b));
+    AX_NEW(t, b->conv, (ax_mt_conv *) ax_arena_alloc0(a, ncols * sizeof *b->conv + 1));
+    AX_NEW(t, b->base.constant, (bool *) ax_arena_alloc0(a, ncols + 1));
+    AX_NEW(t, b->base.value, (ax_value *) ax_arena_alloc0(a, ncols * sizeof(ax_value) + 1));
+    b->base.file = file;
+    b->base.col = col;
+    b->base.ncols = ncols;
+    for (uint32_t i = 0; i < ncols; i++)
+    {
+        ax_status st = bind_column(t, a, p, &col[i], opts, b, i);
+
+        if (st != AX_OK)
+        {
+            ax_note_column(t, col[i].name);
+            ax_note_file(t, p->dir);
+            return st;
+        }
+    }
+    *out = &b->base;
+    return AX_OK;
+}

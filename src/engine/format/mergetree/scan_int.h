@@ -1,0 +1,75 @@
+/* What scan.c and fetch.c share: the state of one scan of one split. */
+#ifndef AX_MT_SCAN_INT_H
+#define AX_MT_SCAN_INT_H
+
+#include "mergetree_int.h"
+
+typedef struct ax_mt_extent_of { uint32_t src; uint64_t off, end; } ax_mt_extent_of;
+
+typedef struct ax_mt_scan
+{
+    ax_mt_op op;
+    uint8_t state;
+    bool active;              /* the window (row, n) is not finished */
+    bool raised;              /* a row raised: `raise` is returned when its batch is done with */
+    ax_mt_part *part;
+    const ax_mt_bind *bind;
+    ax_scan_req req;
+    ax_arena *arena;          /* borrowed from begin */
+    ax_mt_env env;
+    ax_mt_win win;
+    uint64_t row0;            /* row of the part at which the split begins */
+    uint32_t nrows;           /* of the split */
+
+    ax_mt_col *col;           /* [ncol] of req.columns, and behind them _row_exists */
+    uint32_t ncol;
+    ax_dict **labels;         /* [ncol] dictionaries of enums */
+    bool *have;               /* [ncol] its bytes of this run were asked for */
+    bool *done;               /* [ncol] decoded for this window */
+    bool *by_filter;          /* [ncol] read by a filter step, a live bound, or _row_exists */
+
+    ax_mt_src *src;           /* [nsrc] */
+    uint32_t nsrc, max_src;
+    ax_mt_src **of_stream;    /* [part->nstreams] */
+    bool *wanted;             /* [part->nstreams] */
+
+    ax_io_req *io;            /* [nio] requests under way */
+    uint32_t *io_of;          /* source, or stream from nmarks0 on */
+    uint32_t nio, max_io, nmarks0;
+    ax_io_file **marks_file;  /* [nmarks] owned while marks are loaded, */
+    uint32_t *marks_of;       /* and their streams */
+    uint32_t nmarks;
+    ax_mt_extent_of *extent;  /* [nextents] those of io */
+    uint32_t nextents, max_extents;
+
+    uint32_t g0, g1;          /* granules of the run; g0 == g1: none yet */
+    ax_rowrange range;        /* the current range of rows wanted */
+    uint32_t range_no, nranges;
+    uint32_t row, n;          /* the window, in the split */
+    uint32_t step, nsteps;    /* filter step to run next, as an index into order */
+    uint32_t *order;          /* [nsteps] */
+    ax_batch batch;
+    uint16_t *sel;            /* [2048] */
+    uint16_t *alive;          /* [2048] rows that are not deleted */
+    ax_error raise;
+} ax_mt_scan;
+
+/* Column c is read: note its streams and their files. */
+ax_status ax_mt_sources_add(ax_task *t, ax_mt_scan *s, const ax_mt_column *c) AX_MUST_USE;
+
+/* Requests into s->io; false: nothing is wanted. */
+bool ax_mt_ask_files(ax_mt_scan *s);
+bool ax_mt_ask_marks(ax_mt_scan *s);
+ax_status ax_mt_take_marks(ax_task *t, ax_mt_scan *s) AX_MUST_USE;
+
+/* The bytes of the run for columns c with column[c] (NULL: all) that were not asked for yet. */
+ax_status ax_mt_ask_bytes(ax_task *t, ax_mt_scan *s, const bool *column, bool *any) AX_MUST_USE;
+ax_status ax_mt_take_bytes(ax_task *t, ax_mt_scan *s) AX_MUST_USE;
+
+/* The run is over. */
+void ax_mt_forget_bytes(ax_mt_scan *s);
+
+/* Drop what requests brought and nobody took. */
+void ax_mt_release_io(ax_mt_scan *s);
+
+#endif

@@ -1,0 +1,561 @@
+/* MergeTree tables: which parts of a table directory are rows of the table.
+ *
+ *      LIST each path --> OPEN, READ format_version.txt and mutation_<n>.txt --> parts by name
+ *      --> open parts that cover others, to see whether they are whole --> DONE
+ *
+ * A path is a part (it has columns.txt) or a directory of parts; several paths are one table, whose
+ * parts may lie on several disks.  Parts are named <partition>_<min>_<max>_<level>[_<mutation>]; a
+ * part contains another of its partition when all its numbers reach as far and it is of a higher
+ * level or of the same blocks.  Parts that another one contains are left-overs of a merge, unless
+ * that one is incomplete: then, as in a server that starts, they are the rows.  What is not named
+ * like a part is none (tmp_..., detached, moving).
+ *
+ * What a table does with rows that its parts do not say themselves is refused as long as we cannot
+ * do it: patch parts that still apply, and pending mutations that change columns.
+ *
+ * Format: docs/formats/mergetree.md, "Table directories". */
+#include "lake/lake_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LISTING, OPENING, READING, COVERS, FOUND };
+
+enum { MAX_TEXT_BYTES = 1 << 20 };
+
+typedef struct part
+{
+    const char *path, *name;
+    const char *partition;       /* [npartition] */
+    size_t npartition;
+    int64_t min, max, level, mutation; /* mutation -1: none */
+    bool broken, covered;
+} part;
+
+typedef struct text_file { const char *path; int64_t mutation; ax_io_file *file; } text_file;
+
+typedef struct table_op
+{
+    ax_lake_op base;
+    const ax_lake_spec *spec;    /* borrowed */
+    ax_arena *a;
+    uint8_t state;
+    bool old_names;              /* format_version.txt says 0 */
+    bool asked;
+    ax_io_req *req;              /* [nreq] */
+    uint32_t nreq;
+    part *part;                  /* [nparts] */
+    uint32_t nparts, cap;
+    text_file *file;             /* [nfiles] small files of the directories */
+    uint32_t nfiles, file_cap;
+    const ax_format *format;
+    uint32_t check;              /* part whose wholeness is looked at */
+    ax_fmt_op *op;               /* its opening, or NULL */
+    ax_fmt_event ev;
+    ax_lake_list list;
+} table_op;
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* "_<number>" at *s; moves behind it. */
+static bool number(const char **s, const char *end, int64_t max, int64_t *out)
+{
+    const char *p = *s;
+    int64_t v = 0;
+
+    if (p == end || *p++ != '_' || p == end || *p < '0' || *p > '9')
+        return false;
+    for (; p < end && *p >= '0' && *p <= '9'; p++)
+    {
+        if (v > (max - (*p - '0')) / 10)
+            return false;
+        v = v * 10 + (*p - '0');
+    }
+    *s = p;
+    *out = v;
+    return true;
+}
+
+/* The blocks of a part: _<min>_<max>_<level>[_<mutation>] up to the end. */
+static bool blocks(const char *s, const char *end, part *p)
+{
+    p->mutation = -1;
+    if (!number(&s, end, INT64_MAX, &p->min) || !number(&s, end, INT64_MAX, &p->max) ||
+        !number(&s, end, UINT32_MAX, &p->level))
+        return false;
+    if (s < end && !number(&s, end, INT64_MAX, &p->mutation))
+        return false;
+    return s == end && p->min <= p->max;
+}
+
+static bool eight_digits(const char *s, const char *end)
+{
+    if (end - s < 9)
+        return false;
+    for (int i = 0; i < 8; i++)
+        if (s[i] < '0' || s[i] > '9')
+            return false;
+    return s[8] == '_';
+}
+
+/* Is `name` that of a part?  old: <min date>_<max date>_<blocks>. */
+static bool parse_name(const char *name, bool old, part *p)
+{
+    const char *end = name + strlen(name), *s = name;
+
+    if (old)
+    {
+        if (!eight_digits(name, end) || !eight_digits(name + 9, end))
+            return false;
+        p->partition = name;
+        p->npartition = 6;
+        return blocks(name + 17, end, p);
+    }
+    while (s < end && *s != '_')
+    {
+        if ((*s < '0' || *s > '9') && (*s < 'a' || *s > 'z') && (*s < 'A' || *s > 'Z') && *s != '-')
+            return false;
+        s++;
+    }
+    p->partition = name;
+    p->npartition = (size_t) (s - name);
+    return s > name && blocks(s, end, p);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- the listing ----------------------------------------------------------------------------- */
+
+static ax_status begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_lake_op **out)
+{
+    table_op *op;
+
+    AX_NEW(t, op, (table_op *) ax_arena_alloc0(a, sizeof *op));
+    op->spec = spec;
+    op->a = a;
+    op->list.arena = a;
+    op->format = spec->format != NULL ? spec->format : ax_format_find("mergetree");
+    AX_NEW(t, op->req, (ax_io_req *) ax_arena_alloc0(a, (spec->npaths + 1) * sizeof *op->req));
+    *out = &op->base;
+    return AX_OK;
+}
+
+static ax_status add_part(ax_task *t, table_op *op, const char *path)
+{
+    if (op->nparts == op->cap)
+    {
+        uint32_t cap = op->cap == 0 ? 64 : op->cap * 2;
+        part *grown;
+
+        AX_CHECK(t, cap < (1u << 30), AX_ELIMIT, "too many parts");
+        AX_NEW(t, grown, (part *) ax_arena_alloc(op->a, cap * sizeof *grown));
+        if (op->nparts > 0)
+            memcpy(grown, op->part, op->nparts * sizeof *grown);
+        op->part = grown;
+        op->cap = cap;
+    }
+    op->part[op->nparts++] = (part){.path = path, .name = base_name(path)};
+    return AX_OK;
+}
+
+static ax_status add_file(ax_task *t, table_op *op, const char *path, int64_t mutation)
+{
+    if (op->nfiles == op->file_cap)
+    {
+        uint32_t cap = op->file_cap == 0 ? 8 : op->file_cap * 2;
+        text_file *grown;
+
+        AX_CHECK(t, cap < (1u << 20), AX_ELIMIT, "too many mutations");
+        AX_NEW(t, grown, (text_file *) ax_arena_alloc0(op->a, cap * sizeof *grown));
+        if (op->nfiles > 0)
+            memcpy(grown, op->file, op->nfiles * sizeof *grown);
+        op->file = grown;
+        op->file_cap = cap;
+    }
+    op->file[op->nfiles++] = (text_file){path, mutation, NULL};
+    return AX_OK;
+}
+
+/* mutation_<n>.txt: n, or -1. */
+static int64_t mutation_of(const char *name)
+{
+    const char *s = name + 8, *end = strchr(name, '.');
+    int64_t n;
+
+    if (strncmp(name, "mutation_", 9) != 0 || end == NULL || strcmp(end, ".txt") != 0 ||
+        !number(&s, end, INT64_MAX, &n) || s != end)
+        return -1;
+    return n;
+}
+
+/* One directory: a part, or what lies in it. */
+static ax_status take_listing(ax_task *t, table_op *op, uint32_t i)
+{
+    const ax_io_req *r = &op->req[i];
+    const char *path = op->spec->path[i];
+    size_t n = strlen(path);
+
+    if (!r->found)
+    {
+        ax_note_file(t, path);
+        return ax_fail(t, AX_ENOFILE, "could not open table: no such directory");
+    }
+    for (uint32_t k = 0; k < r->nentries; k++)
+        if (!r->entries[k].is_dir && strcmp(base_name(r->entries[k].path), "columns.txt") == 0)
+        {
+            char *part_path;
+
+            while (n > 1 && path[n - 1] == '/')
+                n--;
+            AX_NEW(t, part_path, ax_arena_strndup(op->a, path, n));
+            return ax_lake_list_add(t, &op->list, &(ax_lake_file){.path = part_path});
+        }
+    for (uint32_t k = 0; k < r->nentries; k++)
+    {
+        const ax_io_entry *e = &r->entries[k];
+        const char *name = base_name(e->path);
+
+        if (e->is_dir && strncmp(name, "tmp", 3) != 0)
+            AX_TRY(add_part(t, op, e->path));
+        else if (!e->is_dir && strcmp(name, "format_version.txt") == 0)
+            AX_TRY(add_file(t, op, e->path, -1));
+        else if (!e->is_dir && mutation_of(name) >= 0)
+            AX_TRY(add_file(t, op, e->path, mutation_of(name)));
+    }
+    return AX_OK;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    const part *x = (const part *) a, *y = (const part *) b;
+    size_t n = x->npartition < y->npartition ? x->npartition : y->npartition;
+    int c = memcmp(x->partition, y->partition, n);
+
+    if (c != 0)
+        return c;
+    if (x->npartition != y->npartition)
+        return x->npartition < y->npartition ? -1 : 1;
+    if (x->min != y->min)
+        return x->min < y->min ? -1 : 1;
+    if (x->max != y->max)
+        return x->max > y->max ? -1 : 1;
+    if (x->level != y->level)
+        return x->level > y->level ? -1 : 1;
+    return x->mutation == y->mutation ? 0 : x->mutation > y->mutation ? -1 : 1;
+}
+
+static bool same_partition(const part *a, const part *b)
+{
+    return a->npartition == b->npartition && memcmp(a->partition, b->partition, a->npartition) == 0;
+}
+
+static bool contains(const part *a, const part *b)
+{
+    bool infinite = a->level == 999999999 || a->level == UINT32_MAX;
+
+    return a->min <= b->min && a->max >= b->max && a->level >= b->level &&
+           a->mutation >= b->mutation &&
+           ((a->min == b->min && a->max == b->max) || a->level > b->level || infinite);
+}
+
+/* Names to parts; the same part on two disks counts once. */
+static void parse_parts(table_op *op)
+{
+    uint32_t n = 0, k = 0;
+
+    for (uint32_t i = 0; i < op->nparts; i++)
+        if (parse_name(op->part[i].name, op->old_names, &op->part[i]))
+            op->part[n++] = op->part[i];
+    if (n > 1)
+        qsort(op->part, n, sizeof *op->part, compare);
+    for (uint32_t i = 0; i < n; i++)
+        if (k == 0 || compare(&op->part[k - 1], &op->part[i]) != 0)
+            op->part[k++] = op->part[i];
+    op->nparts = k;
+}
+
+/* Which parts lie in another one that is whole? */
+static ax_status cover(ax_task *t, table_op *op)
+{
+    for (uint32_t i = 0; i < op->nparts; i++)
+        op->part[i].covered = false;
+    /* A part stands before those it contains. */
+    for (uint32_t i = 0; i < op->nparts; i++)
+    {
+        const part *p = &op->part[i];
+
+        for (uint32_t k = i + 1; k < op->nparts && !p->broken; k++)
+        {
+            part *q = &op->part[k];
+
+            if (!same_partition(p, q) || q->min > p->max)
+                break;
+            if (contains(p, q))
+                q->covered = true;
+            else if (!p->covered && !q->covered && !q->broken)
+            {
+                ax_note_file(t, q->path);
+                return ax_fail(t, AX_ECORRUPT, "part \"%s\" intersects part \"%s\"", q->name,
+                               p->name);
+            }
+        }
+    }
+    return AX_OK;
+}
+
+/* The next part from `from` on that counts and has others below it. */
+static uint32_t next_cover(const table_op *op, uint32_t from)
+{
+    for (uint32_t i = from; i < op->nparts; i++)
+        for (uint32_t k = 0; k < op->nparts && !op->part[i].covered && !op->part[i].broken; k++)
+            if (k != i && same_partition(&op->part[i], &op->part[k]) && op->part[k].covered &&
+                contains(&op->part[i], &op->part[k]))
+                return i;
+    return op->nparts;
+}
+
+/* Open the parts that cover others.  true: ev says what is needed. */
+static ax_status check_covers(ax_task *t, table_op *op, ax_lake_event *ev, bool *waits)
+{
+    *waits = true;
+    while (op->check < op->nparts)
+    {
+        part *p = &op->part[op->check];
+        ax_status st = AX_OK;
+
+        if (op->op == NULL)
+        {
+            ax_fmt_input in = {.uri = p->path, .meta_budget = t->budget,
+                               .options = op->spec->options};
+
+            AX_TRY(op->format->open_begin(t, op->a, &in, &op->op));
+        }
+        memset(&op->ev, 0, sizeof op->ev);
+        st = op->format->step(t, op->op, &op->ev);
+        if (st == AX_OK && op->ev.step == AX_STEP_NEED)
+        {
+            ev->step = AX_STEP_NEED;
+            ev->need = op->ev.need;
+            return AX_OK;
+        }
+        op->format->end(op->op);
+        op->op = NULL;
+        ax_fmt_file_unref(op->ev.file);
+        op->ev.file = NULL;
+        if (st != AX_OK && st != AX_ECORRUPT && st != AX_ENOFILE)
+            return st;
+        if (st != AX_OK)
+        {
+            ax_error_clear(&t->err);
+            p->broken = true;
+            AX_TRY(cover(t, op));
+            op->check = next_cover(op, 0);
+        }
+        else
+            op->check = next_cover(op, op->check + 1);
+    }
+    *waits = false;
+    return AX_OK;
+}
+
+/* ---- what parts do not say themselves -------------------------------------------------------- */
+
+static int64_t data_version(const part *p) { return p->mutation >= 0 ? p->mutation : p->min; }
+
+/* Patches of parts that are older than them. */
+static ax_status refuse_patches(ax_task *t, const table_op *op)
+{
+    for (uint32_t i = 0; i < op->nparts; i++)
+    {
+        const part *patch = &op->part[i];
+        const size_t head = 6 + 32 + 1;
+
+        if (patch->npartition <= head || memcmp(patch->partition, "patch-", 6) != 0 ||
+            patch->covered)
+            continue;
+        for (uint32_t k = 0; k < op->nparts; k++)
+        {
+            const part *p = &op->part[k];
+
+            if (p->covered || p->npartition != patch->npartition - head ||
+                memcmp(p->partition, patch->partition + head, p->npartition) != 0 ||
+                data_version(p) >= data_version(patch))
+                continue;
+            ax_note_file(t, patch->path);
+            return ax_fail(t, AX_EUNSUPPORTED,
+                           "table has patch parts of a lightweight UPDATE, which are not supported "
+                           "yet: part \"%s\" applies to part \"%s\"", patch->name, p->name);
+        }
+    }
+    return AX_OK;
+}
+
+static bool is_patch(const part *p)
+{
+    return p->npartition > 6 && memcmp(p->partition, "patch-", 6) == 0;
+}
+
+/* Does any part that counts wait for mutation n? */
+static bool pending(const table_op *op, int64_t n)
+{
+    for (uint32_t i = 0; i < op->nparts; i++)
+        if (!op->part[i].covered && !is_patch(&op->part[i]) && data_version(&op->part[i]) < n)
+            return true;
+    return false;
+}
+
+/* Rows change only when a mutation is done; columns change at once. */
+static ax_status check_mutations(ax_task *t, const table_op *op)
+{
+    static const char *const words[] = {"RENAME COLUMN", "DROP COLUMN", "CLEAR COLUMN",
+                                        "MODIFY COLUMN", "READ COLUMN"};
+
+    for (uint32_t i = 0; i < op->nfiles; i++)
+    {
+        const ax_buf *b = op->req[i].buf;
+
+        if (op->file[i].mutation < 0 || !pending(op, op->file[i].mutation))
+            continue;
+        for (uint32_t k = 0; k < sizeof words / sizeof words[0]; k++)
+            if (memmem(b->data, b->len, words[k], strlen(words[k])) != NULL)
+            {
+                ax_note_file(t, op->file[i].path);
+                return ax_fail(t, AX_EUNSUPPORTED,
+                               "table has parts that wait for a mutation of columns, which is not "
+                               "supported yet");
+            }
+    }
+    return AX_OK;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static ax_status need(table_op *op, uint32_t n, uint8_t next, ax_lake_event *ev)
+{
+    op->nreq = n;
+    op->state = next;
+    ev->step = AX_STEP_NEED;
+    ev->need = (ax_io_need){op->req, n};
+    return AX_OK;
+}
+
+static ax_status list_paths(table_op *op, ax_lake_event *ev)
+{
+    for (uint32_t i = 0; i < op->spec->npaths; i++)
+        op->req[i] =
+            (ax_io_req){.kind = AX_IO_LIST, .uri = op->spec->path[i], .arena = op->a};
+    op->asked = true;
+    return need(op, op->spec->npaths, LISTING, ev);
+}
+
+static ax_status open_files(ax_task *t, table_op *op, ax_lake_event *ev)
+{
+    for (uint32_t i = 0; i < op->nreq; i++)
+        AX_TRY(take_listing(t, op, i));
+    AX_NEW(t, op->req, (ax_io_req *) ax_arena_alloc0(op->a, (op->nfiles + 1) * sizeof *op->req));
+    for (uint32_t i = 0; i < op->nfiles; i++)
+        op->req[i] = (ax_io_req){.kind = AX_IO_OPEN, .uri = op->file[i].path};
+    op->nreq = 0;
+    return op->nfiles > 0 ? need(op, op->nfiles, OPENING, ev) : AX_OK;
+}
+
+static ax_status read_files(ax_task *t, table_op *op, ax_lake_event *ev)
+{
+    for (uint32_t i = 0; i < op->nfiles; i++)
+    {
+        op->file[i].file = op->req[i].file;
+        op->req[i] = (ax_io_req){.kind = AX_IO_READ, .file = op->file[i].file,
+                                 .len = ax_io_file_size(op->file[i].file)};
+    }
+    for (uint32_t i = 0; i < op->nfiles; i++)
+        AX_CHECK(t, op->req[i].len <= MAX_TEXT_BYTES, AX_ELIMIT, "file \"%s\" is too large",
+                 op->file[i].path);
+    return need(op, op->nfiles, READING, ev);
+}
+
+static ax_status take_files(ax_task *t, table_op *op)
+{
+    for (uint32_t i = 0; i < op->nfiles; i++)
+    {
+        const ax_buf *b = op->req[i].buf;
+
+        AX_CHECK(t, b != NULL, AX_EIO, "requested bytes were not delivered");
+        if (op->file[i].mutation < 0)
+            op->old_names = b->len > 0 && b->data[0] == '0';
+    }
+    parse_parts(op);
+    AX_TRY(cover(t, op));
+    op->check = next_cover(op, 0);
+    op->state = COVERS;
+    return AX_OK;
+}
+
+static ax_status found(ax_task *t, table_op *op, ax_lake_event *ev)
+{
+    AX_TRY(refuse_patches(t, op));
+    AX_TRY(check_mutations(t, op));
+    for (uint32_t i = 0; i < op->nparts; i++)
+        if (!op->part[i].covered && !op->part[i].broken && !is_patch(&op->part[i]))
+            AX_TRY(ax_lake_list_add(t, &op->list, &(ax_lake_file){.path = op->part[i].path}));
+    ax_lake_list_sort(&op->list);
+    op->state = FOUND;
+    ev->step = AX_STEP_DONE;
+    ev->file = op->list.file;
+    ev->nfiles = op->list.n;
+    return AX_OK;
+}
+
+static ax_status step(ax_task *t, ax_lake_op *base, ax_lake_event *ev)
+{
+    table_op *op = (table_op *) base;
+    bool waits;
+
+    switch (op->state)
+    {
+        case LISTING:
+            if (!op->asked)
+                return list_paths(op, ev);
+            AX_TRY(open_files(t, op, ev));
+            if (op->nfiles > 0)
+                return AX_OK;
+            AX_TRY(take_files(t, op));
+            break;
+        case OPENING:
+            return read_files(t, op, ev);
+        case READING:
+            AX_TRY(take_files(t, op));
+            break;
+        default:
+            break;
+    }
+    AX_TRY(check_covers(t, op, ev, &waits));
+    return waits ? AX_OK : found(t, op, ev);
+}
+
+static void end(ax_lake_op *base)
+{
+    table_op *op = (table_op *) base;
+
+    if (op->op != NULL)
+        op->format->end(op->op);
+    op->op = NULL;
+    for (uint32_t i = 0; i < op->nreq; i++)
+    {
+        ax_buf_unref(op->req[i].buf);
+        if (op->req[i].kind == AX_IO_OPEN)
+            ax_io_file_unref(op->req[i].file);
+        op->req[i].buf = NULL;
+    }
+    for (uint32_t i = 0; i < op->nfiles; i++)
+        ax_io_file_unref(op->file[i].file);
+    op->nfiles = 0;
+}
+
+const ax_lake ax_lake_mergetree = {"mergetree", begin, step, end};
