@@ -18,10 +18,15 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -268,6 +273,31 @@ define_column(AfdwTable *table, Form_pg_attribute att, ax_colspec *s)
 		s->deflt = default_value(col, co.deflt);
 }
 
+/*
+ * Whoever set the path had the right to read files of the server; tables can be
+ * given away, and roles can lose the right.  What a table shows is on the
+ * owner's account, so the owner must have it now.  (Of a function that names files, its owner must.)
+ */
+static void
+check_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	if (!has_privs_of_role(owner, ROLE_PG_READ_SERVER_FILES))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for foreign table \"%s\"", get_rel_name(relid)),
+				 errdetail("Its owner \"%s\" may not read files of the server.",
+						   GetUserNameFromId(owner, true)),
+				 errhint("Grant the owner the privileges of the pg_read_server_files role, "
+						 "or give the table to a role that has them.")));
+}
+
 /* Reads the definition from the catalogs into the table's context. */
 static AfdwTable *
 table_define(Oid relid)
@@ -313,7 +343,9 @@ table_define(Oid relid)
 	}
 	table_close(rel, NoLock);
 
-	if (table->opts.paths == NIL && table->opts.files_func)
+	if (table->opts.paths != NIL)
+		check_owner(relid);
+	else if (table->opts.files_func)
 		table->opts.paths = afdw_files_function(relid, &table->opts);
 	else if (table->opts.paths == NIL)
 		ereport(ERROR,
