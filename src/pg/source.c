@@ -276,7 +276,8 @@ define_column(AfdwTable *table, Form_pg_attribute att, ax_colspec *s)
 /*
  * Whoever set the path had the right to read files of the server; tables can be
  * given away, and roles can lose the right.  What a table shows is on the
- * owner's account, so the owner must have it now.  (Of a function that names files, its owner must.)
+ * owner's account, so the owner must have it now.  Functions that name files
+ * are on the account of theirs.
  */
 static void
 check_owner(Oid relid)
