@@ -212,6 +212,7 @@ fuzz-replay:
 .PHONY: corpus
 corpus: axq
 	@test/corpus/parquet.sh
+	@test/corpus/mergetree.sh
 
 # ---- tests against a private server -----------------------------------------------------------
 

@@ -1,0 +1,393 @@
+"""The MergeTree corpus against a server: every column of every row, and every damaged copy.
+
+For each case a foreign table is declared with the types of the case's columns, all rows are read
+as JSON, and compared with expected.jsonl.gz.  A column that cannot be read for a reason of SQLSTATE
+0A000 (not supported) makes its case "refused", if the rest is right; any other error and any other
+value make it "wrong".  Damaged copies must end in an error, or give exactly the expected rows where
+the corpus allows that.
+"""
+import gzip
+import json
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "diff"))
+import pgwire  # noqa: E402
+
+VERBOSE = os.environ.get("VERBOSE")
+
+
+# ---- types ------------------------------------------------------------------------------------
+
+def parse_type(s):
+    """A type's name and the texts of its arguments."""
+    m = re.match(r"^(\w+)(?:\((.*)\))?$", s, re.S)
+    name, inner = m.group(1), m.group(2)
+    if inner is None:
+        return name, []
+    args, depth, quote, cur = [], 0, None, ""
+    i = 0
+    while i < len(inner):
+        c = inner[i]
+        if quote:
+            cur += c
+            if c == "\\":
+                i += 1
+                cur += inner[i]
+            elif c == quote:
+                quote = None
+        elif c in "'`":
+            quote = c
+            cur += c
+        elif c == "," and depth == 0:
+            args.append(cur.strip())
+            cur = ""
+        else:
+            depth += (c == "(") - (c == ")")
+            cur += c
+        i += 1
+    if cur.strip():
+        args.append(cur.strip())
+    return name, args
+
+
+SIMPLE = {
+    "UInt8": "smallint", "UInt16": "integer", "UInt32": "bigint", "UInt64": "numeric",
+    "Int8": "smallint", "Int16": "smallint", "Int32": "integer", "Int64": "bigint",
+    "Int128": "text", "Int256": "text", "UInt128": "text", "UInt256": "text", "Bool": "boolean",
+    "Float32": "real", "Float64": "double precision", "BFloat16": "real", "Date": "date",
+    "Date32": "date", "DateTime": "timestamptz", "DateTime64": "timestamptz", "Time": "interval",
+    "Time64": "interval", "UUID": "uuid", "IPv4": "inet", "IPv6": "inet", "Enum8": "text",
+    "Enum16": "text", "String": "text", "FixedString": "bytea", "AggregateFunction": "bytea",
+    "QBit": "jsonb",
+}
+
+
+def pg_type(ch):
+    name, args = parse_type(ch)
+    if name in ("Nullable", "LowCardinality"):
+        return pg_type(args[0])
+    if name == "SimpleAggregateFunction":
+        return pg_type(args[1])
+    if name.startswith("Interval"):
+        return "bigint"
+    if name == "Decimal":
+        p, s = int(args[0]), int(args[1])
+        return f"numeric({p},{s})"
+    if name == "Array":
+        elem = pg_type(args[0])
+        plain = elem in ("smallint", "integer", "bigint", "numeric", "boolean", "real",
+                         "double precision", "date", "timestamptz", "uuid", "text")
+        return elem + "[]" if plain else "jsonb"
+    return SIMPLE.get(name, "jsonb")
+
+
+# ---- values -----------------------------------------------------------------------------------
+
+def as_float(v):
+    if isinstance(v, str):
+        return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}.get(v)
+    return float(v) if isinstance(v, (int, Decimal)) and not isinstance(v, bool) else None
+
+
+def same_float(a, b, width):
+    x, y = as_float(a), as_float(b)
+    if x is None or y is None:
+        return False
+    if width == 4:
+        x, y = (struct.unpack("f", struct.pack("f", z))[0] if abs(z) < 3.5e38 else z for z in (x, y))
+    return x == y or (math.isnan(x) and math.isnan(y))
+
+
+def instant(v):
+    """Microseconds are all that PostgreSQL keeps."""
+    m = re.match(r"^(.*?)(\.\d+)?(\+00:00)?$", v)
+    frac = (m.group(2) or "")[:7].rstrip("0")
+    return m.group(1) + ("" if frac == "." else frac)
+
+
+def same(ch, want, got):
+    """Is the JSON value `got` the canonical value `want` of ClickHouse type `ch`?"""
+    name, args = parse_type(ch)
+    if name in ("Nullable", "LowCardinality"):
+        return got is None if want is None else same(args[0], want, got)
+    if name == "SimpleAggregateFunction":
+        return same(args[1], want, got)
+    if isinstance(want, dict) and set(want) == {"$hex"}:
+        return got == "\\x" + want["$hex"]
+    if name == "Array":
+        return (isinstance(got, list) and len(got) == len(want)
+                and all(same(args[0], w, g) for w, g in zip(want, got)))
+    if name == "Nested":
+        return isinstance(got, list) and len(got) == len(want) and all(
+            same("Tuple(" + ", ".join(args) + ")", w, g) for w, g in zip(want, got))
+    if name == "Map":
+        if isinstance(got, dict):
+            last = {key_text(args[0], k): v for k, v in want}
+            return set(last) == set(got) and all(same(args[1], v, got[k]) for k, v in last.items())
+        return isinstance(got, list) and len(got) == len(want) and all(
+            same(args[0], w[0], g[0]) and same(args[1], w[1], g[1]) for w, g in zip(want, got))
+    if name == "Tuple":
+        types = [element_type(a) for a in args]
+        if isinstance(want, dict):
+            return isinstance(got, dict) and list(want) and set(want) == set(got) and all(
+                same(t, want[k], got[k]) for t, k in zip(types, want))
+        return isinstance(got, list) and len(got) == len(want) and all(
+            same(t, w, g) for t, w, g in zip(types, want, got))
+    if name == "Variant":
+        return got is None if want is None else any(fits(t, want, got) for t in args)
+    if name in ("Float64", "Float32", "BFloat16"):
+        return same_float(want, got, 8 if name == "Float64" else 4)
+    if name in ("DateTime", "DateTime64", "Time", "Time64"):
+        return isinstance(got, str) and instant(want) == instant(got)
+    if name in ("Int128", "Int256", "UInt128", "UInt256", "IPv6", "UInt64", "Int64"):
+        return str(got) == str(want) or (name == "IPv6" and same_ip(want, got))
+    if name in ("FixedString", "String") and isinstance(got, str) and got.startswith("\\x") and got != want:
+        return bytes.fromhex(got[2:]) == want.encode()
+    if name in GEO:
+        return same_number_lists(want, got)
+    return got == want
+
+
+GEO = ("Point", "Ring", "LineString", "Polygon", "MultiLineString", "MultiPolygon", "Geometry", "QBit")
+
+
+def same_number_lists(a, b):
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(same_number_lists, a, b))
+    return a == b if a is None or b is None else same_float(a, b, 8)
+
+
+def fits(ch, want, got):
+    try:
+        return same(ch, want, got)
+    except (TypeError, ValueError, AttributeError, KeyError):
+        return False
+
+
+def same_ip(a, b):
+    import ipaddress
+    try:
+        return ipaddress.ip_address(a) == ipaddress.ip_address(b)
+    except ValueError:
+        return False
+
+
+def key_text(ch, k):
+    if isinstance(k, dict):
+        return "\\x" + k["$hex"]
+    return k if isinstance(k, str) else json.dumps(k, default=str)
+
+
+def element_type(arg):
+    """Of "name Type" or "Type"."""
+    m = re.match(r"^(?:`(?:[^`\\]|\\.)*`|\w+) +(.*)$", arg, re.S)
+    return m.group(1) if m else arg
+
+
+# ---- cases ------------------------------------------------------------------------------------
+
+class Case:
+    def __init__(self, corpus, name):
+        self.dir = os.path.join(corpus, name)
+        self.name = name
+        with open(os.path.join(self.dir, "case.json")) as f:
+            self.case = json.load(f)
+        self.columns = [c for c in self.case["columns"] if c.get("default_kind") != "ALIAS"]
+
+    def expected(self):
+        with gzip.open(os.path.join(self.dir, "expected.jsonl.gz"), "rt") as f:
+            return [json.loads(line, parse_float=Decimal) for line in f]
+
+    def is_json(self):
+        return any(re.search(r"\b(JSON|Dynamic|Object)\b", c["type"]) for c in self.columns)
+
+    def paths(self, root=None):
+        root = root or self.dir
+        layout = self.case["layout"]
+        if layout in ("table", "roots"):
+            return [os.path.join(root, r) for r in self.case["roots"]]
+        return None
+
+
+def quote(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(s):
+    return "'" + s.replace("'", "''") + "'"
+
+
+class Runner:
+    def __init__(self, corpus):
+        self.corpus = corpus
+        self.db = pgwire.Connection()
+        for sql in ("CREATE EXTENSION IF NOT EXISTS analytics_fdw", "SET timezone = 'UTC'",
+                    "CREATE SERVER IF NOT EXISTS corpus FOREIGN DATA WRAPPER analytics_fdw",
+                    "SET statement_timeout = '20s'", "SET extra_float_digits = 1"):
+            self.must(sql)
+
+    def must(self, sql):
+        r = self.db.simple(sql)[-1]
+        if r.sqlstate:
+            raise SystemExit(f"{sql}: {r}")
+        return r
+
+    def declare(self, columns, paths, rows):
+        path = paths[0] if len(paths) == 1 else "{" + ",".join(paths) + "}"
+        cols = []
+        for c in columns:
+            ty = pg_type(c["type"])
+            if ty == "text" and any(isinstance(r.get(c["name"]), dict) for r in rows):
+                ty = "bytea"
+            if ty == "text[]" and any(isinstance(e, dict) for r in rows for e in r.get(c["name"]) or []):
+                ty = "jsonb"
+            c["as"], options = quote(c["name"]), ""
+            if len(c["name"].encode()) > 63:
+                c["as"] = f"c{len(cols)}"
+                options = f" OPTIONS (column_name {literal(quote(c['name']))})"
+            cols.append(f"{c['as']} {ty}{options}")
+        self.must("DROP FOREIGN TABLE IF EXISTS t")
+        self.must(f"CREATE FOREIGN TABLE t ({', '.join(cols)}) SERVER corpus OPTIONS "
+                  f"(path {literal(path)}, format 'mergetree')")
+
+    def read(self, columns, key):
+        """Rows as lists of JSON values, or the failed result."""
+        cols = ", ".join(f"to_jsonb({c['as']})" for c in columns)
+        m = re.match(r"^toUInt32\((\w+)\)$", key or "")
+        by = [c["as"] + ("::bigint" if m else "") for c in columns if c["name"] == (m.group(1) if m else key)]
+        by = f" ORDER BY {by[0]}" if by else ""
+        r = self.db.simple(f"SELECT {cols} FROM t{by}")[-1]
+        if r.sqlstate:
+            return None, r
+        return [[None if v is None else json.loads(v, parse_float=Decimal) for v in row]
+                for row in r.rows], None
+
+    def compare(self, columns, order, rows):
+        """(verdict, message) for these columns together."""
+        got, err = self.read(columns, order)
+        if err:
+            return ("refused" if err.sqlstate == "0A000" else "wrong"), f"{err.sqlstate} {err.message}"
+        if len(got) != len(rows):
+            return "wrong", f"{len(got)} rows, expected {len(rows)}"
+        for want, have in zip(rows, got):
+            for c, g in zip(columns, have):
+                if not fits(c["type"], want.get(c["name"]), g):
+                    return "wrong", (f"column {c['name']} {c['type']}: {str(g)[:200]} where "
+                                     f"{str(want.get(c['name']))[:200]} is expected (row {want.get(order)})")
+        return "right", ""
+
+    def case(self, case):
+        rows = case.expected()
+        paths = case.paths()
+        if paths is None:
+            return "refused", f"layout {case.case['layout']}"
+        self.declare(case.columns, paths, rows)
+        key = case.case["id"]
+        verdict, why = self.compare(case.columns, key, rows)
+        if verdict == "right":
+            return verdict, why
+        # Which columns are it?
+        worst, whys = "right", []
+        for c in case.columns:
+            v, w = self.one(case, c, rows, paths)
+            if v != "right":
+                whys.append(f"{c['name']} {c['type'][:60]}: {w}")
+                worst = "wrong" if "wrong" in (v, worst) else v
+        return worst if whys else verdict, "; ".join(whys[:4]) or why
+
+    def one(self, case, column, rows, paths):
+        """One column, in a table that has no other but the key."""
+        key = case.case["id"]
+        columns = [c for c in case.columns if c is column or c["name"] == re.sub(r"^toUInt32\((.*)\)$", r"\1", key)]
+        self.declare(columns, paths, rows)
+        return self.compare(columns, key, rows)
+
+    def damaged(self, case, kind, work):
+        dest = os.path.join(work, "copy")
+        subprocess.run(["rm", "-rf", dest], check=True)
+        subprocess.run(["sh", os.path.join(self.corpus, "assemble.sh"), case.name, kind, dest],
+                       check=True, capture_output=True)
+        subprocess.run(["chmod", "-R", "a+rX", dest], check=True)
+        with open(os.path.join(case.dir, "damaged", kind, "damage.json")) as f:
+            damage = json.load(f)
+        paths = case.paths(dest)
+        if paths is None:
+            return "refused", f"layout {case.case['layout']}"
+        rows = case.expected()
+        self.declare(case.columns, paths, rows)
+        hit = damage["columns"]
+        columns = [c for c in case.columns if hit == "all" or c["name"] in hit]
+        if hit == "all":
+            verdict, why = self.compare(columns, case.case["id"], rows)
+        else:
+            verdict, why = self.several(case, columns or case.columns, rows, paths)
+        failed = re.match(r"^[0-9A-Z]{5} ", why)
+        if not failed and not (damage["expect"] == "error_or_rows" and verdict == "right"):
+            return "wrong", f"{damage['what']}: {verdict} {why or 'all rows'}"
+        # Canceled, an internal error, out of memory: no answer to damage.
+        if re.match(r"^(57014|XX000|53200|58P01) ", why) and damage["expect"] == "error":
+            return "wrong", f"{damage['what']}: {why}"
+        # Other columns must be right, or an error.
+        v, w = self.several(case, [c for c in case.columns if c not in columns], rows, paths)
+        if v == "wrong" and not re.match(r"^[0-9A-Z]{5} ", w):
+            return "wrong", f"{damage['what']}: {w}"
+        return "right", why
+
+    def several(self, case, columns, rows, paths):
+        """Each column alone; the first that gives other values, else the first that is an error."""
+        worst = ("right", "")
+        for c in columns:
+            v = self.one(case, c, rows, paths)
+            if v[0] == "right":
+                continue
+            if not re.match(r"^[0-9A-Z]{5} ", v[1]):
+                return v
+            if worst[0] == "right":
+                worst = v
+        return worst
+
+
+def main():
+    corpus = sys.argv[1]
+    pattern = sys.argv[2] if len(sys.argv) > 2 else ""
+    run = Runner(corpus)
+    count = {"right": 0, "refused": 0, "wrong": 0}
+    harm = {"right": 0, "refused": 0, "wrong": 0}
+    work = os.environ.get("AX_SCRATCH") or tempfile.mkdtemp()
+    for name in sorted(os.listdir(corpus)):
+        if not os.path.exists(os.path.join(corpus, name, "case.json")):
+            continue
+        case = Case(corpus, name)
+        kinds = sorted(os.listdir(os.path.join(case.dir, "damaged"))) \
+            if os.path.isdir(os.path.join(case.dir, "damaged")) else []
+        for kind in [None] + kinds:
+            title = name if kind is None else f"{name}/{kind}"
+            if not re.search(pattern, title):
+                continue
+            try:
+                verdict, why = run.case(case) if kind is None else run.damaged(case, kind, work)
+            except pgwire.Lost as e:
+                verdict, why = "wrong", f"connection lost: {e}"
+                run = Runner(corpus)
+            if verdict == "refused" and case.is_json():
+                verdict_line = "json"
+            else:
+                verdict_line = verdict
+            (count if kind is None else harm)[verdict] += 1
+            if verdict == "wrong" or (VERBOSE and verdict != "right") or VERBOSE == "2":
+                print(f"{verdict_line:8}{title}: {why[:400]}", flush=True)
+    print("corpus: {right} right, {refused} refused, {wrong} wrong".format(**count))
+    print("damaged: {right} right, {refused} refused, {wrong} wrong".format(**harm))
+    failed = count["wrong"] + harm["wrong"]
+    print(f"== corpus-mergetree: {sum(count.values()) + sum(harm.values()) - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+main()
