@@ -104,9 +104,9 @@ sub ticks
 # Starts the slow query; returns when it has been running for a while.
 sub start_slow
 {
-	my ($s) = @_;
+	my ($s, $query) = (@_, $slow);
 	my $before = ticks($s);
-	send_sql($s, "$slow;\n\\echo :SQLSTATE done");
+	send_sql($s, "$query;\n\\echo :SQLSTATE done");
 	wait_until(sub { $s->{h}->pump_nb; return ticks($s) >= $before + 10; })
 	  or die "the query does not run";
 	return;
@@ -140,6 +140,34 @@ is(ask($s, 'SELECT count(*) FROM small;'), '20000', 'the session goes on');
 # statement_timeout
 is(ask($s, "SET statement_timeout = 100;\n$slow;\n\\echo :SQLSTATE\nRESET statement_timeout;"),
 	'57014', 'statement_timeout ends a query');
+is(ask($s, 'SELECT count(*) FROM small;'), '20000', 'and the session goes on');
+
+# Cancelled while PostgreSQL computes for the engine, which waits for 2048 values of some
+# milliseconds each; errors of values, each with a subtransaction of its own, do not change that.
+my $host = q{SELECT count(*) FROM big
+	WHERE length(regexp_replace(repeat(id::text || url, 30000), '(\d)(.)\1', 'x', 'g')) = 5};
+like(ask($s, "EXPLAIN (COSTS OFF) $host;"), qr/Computed by PostgreSQL/, 'PostgreSQL computes');
+my @host_ms;
+for my $try (1 .. 5)
+{
+	start_slow($s, $host);
+	my $start = time;
+	kill 'INT', $s->{pid};
+	my (undef, $state) = wait_for($s, 'done');
+	last if $state ne '57014';
+	push @host_ms, 1000 * (time - $start);
+}
+is(scalar @host_ms, 5, 'five queries were cancelled while PostgreSQL computed');
+diag(sprintf('cancel latency: max %.1f ms', (sort { $a <=> $b } @host_ms)[-1])) if @host_ms;
+is(ask($s, "SET statement_timeout = 200;\n$host;\n\\echo :SQLSTATE\nRESET statement_timeout;"),
+	'57014', 'statement_timeout ends one');
+is(ask($s, q{SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'analytics_fdw answers';}),
+	'0', 'no memory for answers is left');
+is(ask($s, q{SELECT count(*) FROM (SELECT id FROM big WHERE url IS NOT NULL
+	AND ('1' || CASE WHEN id % 1000 = 999 THEN url ELSE '' END)::int = 1 LIMIT 500) s;}),
+	'500', 'errors of values that a LIMIT cuts off are not raised');
+is(ask($s, q{SELECT count(*) FROM big WHERE ('1' || url)::int = 1;} . "\n\\echo :SQLSTATE"), '22P02',
+	'and others are');
 is(ask($s, 'SELECT count(*) FROM small;'), '20000', 'and the session goes on');
 
 # A cancelled query has no running thread: the processor time of the process stands still.
