@@ -36,6 +36,23 @@ SELECT decode(kind, 'hex') FROM events WHERE kind = 'view' GROUP BY 1;
 ROLLBACK TO s;
 SELECT count(*) FROM events WHERE md5(kind) > '';
 COMMIT;
+-- columns of types that the engine does not understand are read by PostgreSQL
+CREATE TYPE kinds AS ENUM ('return', 'view', 'click', 'buy');
+CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+\set path :testdata '/events.parquet'
+CREATE FOREIGN TABLE typed (id int8 NOT NULL, kind kinds NOT NULL, url text COLLATE nocase)
+	SERVER analytics_fdw OPTIONS (path :'path');
+CREATE FOREIGN TABLE padded (id int8 NOT NULL, kind char(8) NOT NULL, url name)
+	SERVER analytics_fdw OPTIONS (path :'path');
+CREATE FOREIGN TABLE wrong (id int8 NOT NULL, kind inet NOT NULL)
+	SERVER analytics_fdw OPTIONS (path :'path');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM typed WHERE kind > 'view' AND url = '/SHOP/3';
+SELECT count(*) FROM typed WHERE kind > 'view' AND url = '/SHOP/3';
+SELECT kind::text, min(id) FROM typed GROUP BY 1 ORDER BY 2;
+SELECT count(*) FROM padded WHERE kind = 'view' AND kind <> 'view x' AND url > '/shop';
+SELECT length(kind), octet_length(kind), kind::text || '|', min(id) FROM padded GROUP BY 1, 2, 3 ORDER BY 4;
+SELECT count(*) FROM wrong WHERE id = 7 AND kind = '127.0.0.1';
+
 -- permissions on functions are checked
 CREATE ROLE host_reader;
 GRANT USAGE ON SCHEMA host TO host_reader;

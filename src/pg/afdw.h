@@ -308,6 +308,7 @@ typedef struct AfdwTranslate
 } AfdwTranslate;
 
 extern ax_expr *afdw_translate(AfdwTranslate *ctx, Expr *expr);
+extern ax_expr *afdw_translate_stored(AfdwTranslate *ctx, Node *node);
 extern bool afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *call);
 extern ax_plan *afdw_plan_create(void); /* until CurrentMemoryContext is reset */
 
@@ -318,6 +319,7 @@ typedef struct AfdwHostFn
 {
 	Expr	   *expr;			/* over columns 1, 2, ... of relation 1 */
 	List	   *args;			/* of Expr: what the columns stand for */
+	ax_type    *type;			/* [args] as the engine has them */
 } AfdwHostFn;
 
 typedef struct AfdwHosts AfdwHosts; /* the functions of one plan, ready to run */

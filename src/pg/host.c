@@ -161,6 +161,8 @@ split_mutator(Node *node, Split *s)
 		ax_expr    *e = afdw_translate(s->ctx, (Expr *) node);
 
 		/* What may raise stays inside, where CASE and COALESCE guard it. */
+		if (e == NULL)
+			e = afdw_translate_stored(s->ctx, node);
 		if (e && !e->can_raise)
 			return template_column(s, node, e);
 	}
@@ -298,6 +300,9 @@ afdw_host_translate(AfdwTranslate *ctx, Expr *expr)
 		fn = palloc(sizeof(AfdwHostFn));
 		fn->expr = (Expr *) node;
 		fn->args = s.args;
+		fn->type = palloc(sizeof(ax_type) * list_length(s.args));
+		for (int k = 0; k < list_length(s.args); k++)
+			fn->type[k] = s.arg[k]->type;
 		ctx->hosts = lappend(ctx->hosts, fn);
 	}
 	if (ax_expr_host(&ctx->plan->task, ctx->plan->arena, i, s.arg, (uint32) list_length(s.args),
@@ -318,6 +323,8 @@ typedef struct HostState
 {
 	ExprState  *state;
 	TupleTableSlot *slot;		/* the columns of the template */
+	AfdwOut    *out;			/* makes them from the engine's values */
+	AttrNumber *target;			/* 0, 1, ... */
 	ax_type		result;
 } HostState;
 
@@ -345,16 +352,21 @@ afdw_hosts_create(List *hosts)
 		AfdwHostFn *def = lfirst(lc);
 		HostState  *fn = &h->fn[h->n++];
 		TupleDesc	desc = CreateTemplateTupleDesc(list_length(def->args));
-		AttrNumber	att = 1;
+		uint32	   *column = palloc(sizeof(uint32) * list_length(def->args));
+		AttrNumber	att = 0;
 		ListCell   *arg;
 
+		fn->target = palloc(sizeof(AttrNumber) * list_length(def->args));
 		foreach(arg, def->args)
 		{
 			Node	   *node = lfirst(arg);
 
-			TupleDescInitEntry(desc, att, NULL, exprType(node), exprTypmod(node), 0);
-			TupleDescInitEntryCollation(desc, att++, exprCollation(node));
+			fn->target[att] = att;
+			column[att] = (uint32) att;
+			TupleDescInitEntry(desc, ++att, NULL, exprType(node), exprTypmod(node), 0);
+			TupleDescInitEntryCollation(desc, att, exprCollation(node));
 		}
+		fn->out = afdw_out_create(def->args, column, def->type, false);
 		(void) result_fits(def->expr, &fn->result);
 		fix_opfuncids((Node *) def->expr);
 		fn->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
@@ -365,7 +377,7 @@ afdw_hosts_create(List *hosts)
 
 /* One result, kept in reply_cxt. */
 static void
-compute(AfdwHosts *h, HostState *fn, const ax_host_need *need, uint32 row, ax_value *out)
+compute(AfdwHosts *h, HostState *fn, uint32 row, ax_value *out)
 {
 	MemoryContext old;
 	bool		isnull;
@@ -375,16 +387,7 @@ compute(AfdwHosts *h, HostState *fn, const ax_host_need *need, uint32 row, ax_va
 	ResetExprContext(h->econtext);
 	old = MemoryContextSwitchTo(h->econtext->ecxt_per_tuple_memory);
 	ExecClearTuple(fn->slot);
-	for (uint32 k = 0; k < need->nargs; k++)
-	{
-		ax_value	x = ax_vec_value(&need->arg[k], row);
-
-		fn->slot->tts_isnull[k] = x.null;
-		fn->slot->tts_values[k] = x.null ? (Datum) 0 :
-			x.type.phys == AX_P_STR ?
-			PointerGetDatum(cstring_to_text_with_len((const char *) x.u.s.p, (int) x.u.s.len)) :
-			afdw_datum(x.type.id, &x);
-	}
+	afdw_out_row(fn->out, (int) row, fn->slot->tts_values, fn->slot->tts_isnull, fn->target);
 	ExecStoreVirtualTuple(fn->slot);
 	h->econtext->ecxt_scantuple = fn->slot;
 	datum = ExecEvalExpr(fn->state, h->econtext, &isnull);
@@ -456,7 +459,7 @@ compute_some(AfdwHosts *h, HostState *fn, const ax_host_need *need, uint32 row, 
 	PG_TRY();
 	{
 		for (; at < need->nrows; at++)
-			compute(h, fn, need, at, &value[at]);
+			compute(h, fn, at, &value[at]);
 		if (guarded)
 			ReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(old);
@@ -489,6 +492,7 @@ afdw_hosts_answer(AfdwHosts *h, const ax_host_need *need, ax_reply *reply)
 {
 	ax_value   *value;
 	const ax_error **raised;
+	ax_batch	batch = {0};
 
 	if (h == NULL || need->host >= (uint32) h->n)
 		elog(ERROR, "analytics_fdw: unknown host function %u", need->host);
@@ -497,6 +501,10 @@ afdw_hosts_answer(AfdwHosts *h, const ax_host_need *need, ax_reply *reply)
 	value = (ax_value *) TYPEALIGN(16, MemoryContextAllocZero(h->reply_cxt,
 															  sizeof(ax_value) * need->nrows + 16));
 	raised = MemoryContextAllocZero(h->reply_cxt, sizeof(ax_error *) * (need->nrows + 1));
+	batch.nrows = batch.nsel = need->nrows;
+	batch.ncols = need->nargs;
+	batch.col = need->arg;
+	afdw_out_batch(h->fn[need->host].out, &batch);
 	for (uint32 row = 0; row < need->nrows;)
 		row = compute_some(h, &h->fn[need->host], need, row, value, raised);
 	reply->value = value;

@@ -187,6 +187,21 @@ column(AfdwTranslate *ctx, Var *var, bool value)
 								  (uint32) ctx->attcol[var->varattno], col->type, &e), &e);
 }
 
+/*
+ * A column as it is stored, for PostgreSQL to read: text that the engine does
+ * not understand.  NULL: it is something else.
+ */
+ax_expr *
+afdw_translate_stored(AfdwTranslate *ctx, Node *node)
+{
+	ax_expr    *e;
+
+	if (!IsA(node, Var) || ctx->attcol == NULL)
+		return NULL;
+	e = column(ctx, (Var *) node, false);
+	return e && e->type.id == AX_T_TEXT && e->type.nested == NULL ? e : NULL;
+}
+
 static ax_expr **
 arguments(AfdwTranslate *ctx, List *args)
 {
