@@ -134,7 +134,7 @@ static ax_source *host_source(host *h, const char *uri)
 }
 
 /* A table in the remote store, opened; its ordinal. */
-static uint32_t host_table(host *h, uint32_t nsplits, uint32_t rows, uint32_t granule,
+static inline uint32_t host_table(host *h, uint32_t nsplits, uint32_t rows, uint32_t granule,
                            ff_make_fn make)
 {
     uint32_t i = h->ntables++;
