@@ -208,11 +208,19 @@ fuzz-replay:
 	@$(if $(FUZZ_NAMES),$(MAKE) --no-print-directory replay-programs SAN=$(REPLAY_SAN),true)
 	@tools/test/run-replay.sh $(REPLAY_DIR) $(FUZZ_NAMES)
 
-# Every file of a larger corpus is read or refused as it should be; without AX_CORPUS nothing is.
+# Every file of a larger corpus is read or refused as it should be, and holds what the corpus says;
+# without AX_CORPUS nothing is.
 .PHONY: corpus
 corpus: axq
-	@test/corpus/parquet.sh
-	@test/corpus/mergetree.sh
+	@status=0; test/corpus/parquet.sh || status=1; \
+	  $(PYTHON) test/corpus/parquet_content.py || status=1; \
+	  test/corpus/mergetree.sh || status=1; exit $$status
+
+# Lines of the Parquet reader that the kept fuzz inputs run through.
+.PHONY: coverage
+coverage:
+	@$(MAKE) --no-print-directory replay-programs VARIANT=coverage SAN= SANFLAGS="--coverage -O0"
+	@tools/test/coverage.sh build/coverage src/engine/format/parquet 85
 
 # ---- tests against a private server -----------------------------------------------------------
 
@@ -261,7 +269,7 @@ clean:
 
 help:
 	@echo 'build    all engine axq extension install   (CC=, SAN=, DEBUG=1, PG_CONFIG=)'
-	@echo 'no server   quick lint unit unit-clang asan tsan aarch64 corpus fuzz-replay'
+	@echo 'no server   quick lint unit unit-clang asan tsan aarch64 corpus fuzz-replay coverage'
 	@echo '            fuzz (T=, SECONDS=)'
 	@echo 'server   installcheck pgtap prove diff drivers   (TESTS="a b" runs only those)'
 	@echo 'other    check demo bench testdata format lint-report clean'

@@ -2,9 +2,9 @@
 # parquet.sh [PATTERN]: run `axq count` over the Parquet files of the corpus that match.
 #
 # Each file gets 10 seconds and 2 GiB of address space. It is read (then its number of rows is
-# compared with what another reader found, see MANIFEST.tsv), or refused with a message; a crash,
-# a hang, a wrong number of rows, and a file read although the corpus says that it must be refused
-# are failures.
+# compared with what another reader found, see MANIFEST.tsv), or refused with a message that names
+# the place; a crash, a hang, a wrong number of rows, and a file read although the corpus says that
+# it must be refused are failures.
 # AX_CORPUS names the corpus, AXQ the program; with VERBOSE=1 every refusal is printed.
 corpus=${AX_CORPUS:-../shared/corpus}/parquet
 axq=${AXQ:-build/axq}
@@ -49,7 +49,10 @@ while IFS=$'\t' read -r path _ _ _ _ _ _ oracle _; do
             read=$((read + 1))
             case $oracle in error*) [ -n "$VERBOSE" ] && echo "read   $path: $out rows" ;; esac
         fi
-    elif [ $status -eq 1 ] && [ -s "$work/err" ]; then
+    elif [ $status -eq 1 ] && ! grep -q '(file "' "$work/err"; then
+        echo "WRONG  $path: refused without a place: $(head -n 1 "$work/err" | cut -c1-300)"
+        failed=$((failed + 1))
+    elif [ $status -eq 1 ]; then
         refused=$((refused + 1))
         [ -n "$VERBOSE" ] && echo "refuse $path: $(cut -c1-300 "$work/err")"
     else

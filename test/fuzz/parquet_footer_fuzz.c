@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(file + 4, data, size);
     memcpy(file + 4 + size, &len, 4);
     memcpy(file + 8 + size, "PAR1", 4);
-    fuzz_file(file, size + 12, false);
+    fuzz_file(file, size + 12, false, NULL);
     free(file);
     return 0;
 }

@@ -128,7 +128,8 @@ static inline void fuzz_facts(fuzz *z)
     }
 }
 
-static inline void fuzz_open(fuzz *z, const uint8_t *data, size_t size, bool scan)
+static inline void fuzz_open(fuzz *z, const uint8_t *data, size_t size, bool scan,
+                             void (*more)(fuzz *z))
 {
     const ax_format *fmt = ax_format_find("parquet");
     ax_io_file *file = NULL;
@@ -147,6 +148,8 @@ static inline void fuzz_open(fuzz *z, const uint8_t *data, size_t size, bool sca
         fuzz_facts(z);
         for (uint32_t i = 0; i < n && i < 32; i++)
             fuzz_columns(z, i, i + 1, scan);
+        if (more != NULL)
+            more(z);
         if (scan && n > 1)
             fuzz_columns(z, 0, n, true);
         /* Lists as JSON too. */
@@ -160,14 +163,14 @@ static inline void fuzz_open(fuzz *z, const uint8_t *data, size_t size, bool sca
     ax_io_file_unref(file);
 }
 
-static inline void fuzz_file(const uint8_t *data, size_t size, bool scan)
+static inline void fuzz_file(const uint8_t *data, size_t size, bool scan, void (*more)(fuzz *z))
 {
     fuzz z = {0};
 
     ax_budget_init(&z.budget, "fuzz", FUZZ_MEMORY_BYTES, NULL);
     if (ax_task_init(&z.t, &z.budget, NULL) != AX_OK || ax_io_create(&z.io, 4) != AX_OK)
         abort();
-    fuzz_open(&z, data, size, scan);
+    fuzz_open(&z, data, size, scan, more);
     ax_task_fini(&z.t);
     ax_io_destroy(z.io);
     /* Whatever was charged is released again. */
