@@ -3,10 +3,11 @@
 
 Run by hand, the results are committed:
   tools/pg/private-server.sh exec --no-install -- tools/gen/golden.py test/golden
-Writes numeric.tsv, ints.tsv and datetime.tsv. Line: operation, arguments, result, separated by
-tabs. A result "!22012" is an SQLSTATE, "NULL" null. Floats are the bytes of float8send or
-float4send in hexadecimal; timestamps are microseconds and dates days since 2000-01-01, infinities
-the extremes of the integers; intervals are months/days/microseconds. Deterministic.
+Writes numeric.tsv, ints.tsv, datetime.tsv and aggregates.tsv. Line: operation, arguments, result,
+separated by tabs; of aggregates the type and lists of values. A result "!22012" is an SQLSTATE,
+"NULL" null. Floats are the bytes of float8send or float4send in hexadecimal; timestamps are
+microseconds and dates days since 2000-01-01, infinities the extremes of the integers; intervals are
+months/days/microseconds. Deterministic.
 """
 
 import os
@@ -414,6 +415,92 @@ def zone_cases(name, steps):
         yield ("date2tz", name, d), "pg_temp.us(%s::timestamptz)" % sql_date(d)
 
 
+# ---- aggregates --------------------------------------------------------------------------------
+
+SPREAD = ["var_pop", "var_samp", "stddev_pop", "stddev_samp"]
+PAIRS = ["corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count",
+         "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy"]
+AGGREGATES = {"int2": ["sum", "avg", "min", "max", "bit_and", "bit_or", "bit_xor"] + SPREAD,
+              "numeric": ["sum", "avg", "min", "max"] + SPREAD,
+              "float8": ["sum", "avg", "min", "max"] + SPREAD,
+              "bool": ["bool_and", "bool_or"]}
+AGGREGATES["int4"] = AGGREGATES["int8"] = AGGREGATES["int2"]
+AGGREGATES["float4"] = AGGREGATES["float8"]
+RANGE = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
+
+
+def decimals(count):
+    """Texts of decimals that belong together: of one scale, of few, or of any."""
+    kind = R.random()
+    if kind < 0.4:
+        most, scale = R.choice([(4, 0), (6, 2), (12, 2), (18, 4), (38, 0), (38, 10), (38, 37)])
+        def one():
+            text = str(R.randrange(10 ** R.randint(1, most))).rjust(scale + 1, "0")
+            text = text[:-scale] + "." + text[-scale:] if scale else text
+            return R.choice(["", "", "-"]) + text
+    elif kind < 0.6:
+        def one():
+            return "%.*f" % (R.randint(0, 3), R.uniform(-1000, 1000))
+    else:
+        def one():
+            return number(R.choice([3, 10, 38])) if R.random() < 0.8 else R.choice(EDGES)
+    values = [one() for _ in range(count)]
+    return values if kind < 0.9 else [v for v in values if v.lstrip("-")[0].isdigit()]
+
+
+def some_values(kind, count):
+    if kind == "numeric":
+        values = decimals(count)
+    elif kind == "bool":
+        values = [R.choice("tf") if R.random() < 0.5 else "t" for _ in range(count)]
+    elif kind in RANGE:
+        end = RANGE[kind]
+        small = R.random() < 0.4
+        values = [str(R.randrange(-100, 100) if small else R.choice([
+            R.randrange(-end, end), -end, end - 1, R.randrange(-100, 100)])) for _ in range(count)]
+    else:
+        pick = R.random()
+        values = [repr(R.choice(FLOATS) if pick < 0.2 else R.uniform(-1e3, 1e3) if pick < 0.8
+                       else 1e6 + R.random()) for _ in range(count)]
+        if kind == "float4":
+            values = [v if float(v) == 0 or 1e-30 < abs(float(v)) < 3e38
+                      else R.choice(["inf", "-inf", "nan"]) for v in values]
+    return ["NULL" if R.random() < 0.05 else v for v in values]
+
+
+def few():
+    return R.choice([0, 1, 1, 2, 2, 3, 5, 8, 20, R.randint(20, 60)])
+
+
+def shown(result, expr):
+    return "encode(%ssend(%s), 'hex')" % (result, expr) if result else expr
+
+
+def aggregate_cases():
+    for kind, names in AGGREGATES.items():
+        for name in names:
+            for _ in range(100 if kind == "numeric" else 30):
+                values = some_values(kind, few())
+                result = "float8" if kind.startswith("float") else None
+                if kind == "float4" and name in ("sum", "min", "max"):
+                    result = "float4"
+                yield (name, kind, ",".join(values)), shown(
+                    result, "(select %s(x order by n) from unnest('{%s}'::%s[]) with ordinality"
+                    " as u(x, n))" % (name, ",".join(values), kind))
+    for name in PAIRS:
+        for _ in range(60):
+            y, x = some_values("float8", few()), some_values("float8", 60)
+            if R.random() < 0.1:
+                x = x[:1] * 60
+            if R.random() < 0.1:
+                y = y[:1] * len(y)
+            x = x[:len(y)]
+            yield (name, "float8", ",".join(y), ",".join(x)), shown(
+                None if name == "regr_count" else "float8",
+                "(select %s(y, x order by n) from unnest('{%s}'::float8[], '{%s}'::float8[])"
+                " with ordinality as u(y, x, n))" % (name, ",".join(y), ",".join(x)))
+
+
 def main(folder):
     write(folder, "numeric.tsv", ask(list(numeric_cases())))
     write(folder, "ints.tsv", ask(list(int_cases()) + list(float_cases())))
@@ -423,6 +510,9 @@ def main(folder):
         lines += ["step\t%s\t%d\t%d" % (name, (t - EPOCH) * 10**6, off) for t, off in steps]
         lines += ask(list(zone_cases(name, steps)), "set timezone = '%s';" % name)
     write(folder, "datetime.tsv", lines)
+    # NaN has a sign that nobody sees
+    write(folder, "aggregates.tsv", [line.replace("\tfff8000000000000", "\t7ff8000000000000")
+                                     for line in ask(list(aggregate_cases()))])
 
 
 main(sys.argv[1])

@@ -57,7 +57,8 @@ static uint8_t pick_op(const ax_agg_arg *g)
     switch (g->agg)
     {
         case AX_AGG_COUNT_STAR: return AX_STEP_ROWS;
-        case AX_AGG_COUNT: return AX_STEP_COUNT;
+        case AX_AGG_COUNT:
+        case AX_AGG_REGR_COUNT: return AX_STEP_COUNT; /* no overflow, so no sums */
         case AX_AGG_SUM:
         case AX_AGG_AVG: return sum_op(g);
         case AX_AGG_VAR_POP:
@@ -100,7 +101,7 @@ static bool serves(uint8_t have, uint8_t want)
         case AX_STEP_COUNT:
             return have == AX_STEP_SUM64 || have == AX_STEP_SUM128 || have == AX_STEP_SUMF8
                 || have == AX_STEP_AVGF || have == AX_STEP_SUMNUM || have == AX_STEP_VARINT
-                || have == AX_STEP_VARNUM || have == want;
+                || have == AX_STEP_VARNUM || have == AX_STEP_REGR || have == want;
         case AX_STEP_SUM64:
         case AX_STEP_SUM128: return have == AX_STEP_VARINT || have == want;
         case AX_STEP_SUMNUM: return have == AX_STEP_VARNUM || have == want;
