@@ -75,6 +75,9 @@ static uint32_t *counted(const table *t, const ax_agg_arg *a, const uint32_t *id
 static bool spreads(uint8_t agg) { return agg >= AX_AGG_VAR_POP && agg <= AX_AGG_STDDEV_SAMP; }
 static bool samples(uint8_t agg) { return agg == AX_AGG_VAR_SAMP || agg == AX_AGG_STDDEV_SAMP; }
 
+static ax_budget naive_budget;
+static ax_task naive_task; /* its arena holds the digits of the last result */
+
 /* Exact sums of integers, or of decimals at scale 1 (the tables have 0 and 1). */
 static void naive_exact(const ax_value *v, const uint32_t *row, uint32_t n, uint8_t agg,
                         ax_value *o)
@@ -87,8 +90,6 @@ static void naive_exact(const ax_value *v, const uint32_t *row, uint32_t n, uint
     ax_num_part part = {0, sum, squares};
     ax_i128 total = 0;
     bool nan = false;
-    ax_budget b;
-    ax_task t;
 
     for (uint32_t i = 0; i < n; i++)
         if (v[row[i]].type.phys == AX_P_NUM && v[row[i]].u.num.dscale)
@@ -124,15 +125,14 @@ static void naive_exact(const ax_value *v, const uint32_t *row, uint32_t n, uint
         o->u.num = (ax_num){.special = AX_NUM_NAN};
         return;
     }
-    ax_budget_init(&b, "naive", INT64_MAX, NULL);
-    assert_int_equal(ax_task_init(&t, &b, NULL), AX_OK);
     if (o->type.phys == AX_P_NUM)
-        assert_int_equal(ax_num_aggregate(&t, t.arena, &part, 1, n, what[agg], &o->u.num), AX_OK);
+    {
+        ax_arena_reset(naive_task.arena);
+        assert_int_equal(ax_num_aggregate(&naive_task, naive_task.arena, &part, 1, n, what[agg],
+                                          &o->u.num), AX_OK);
+    }
     else
         o->u.i = (int64_t) total;
-    if (o->u.num.special == AX_NUM_WIDE && o->type.phys == AX_P_NUM)
-        o->u.num = (ax_num){.special = AX_NUM_PINF}; /* tables keep away from it */
-    ax_task_fini(&t);
 }
 
 static double naive_float(const ax_value *v, const ax_value *w, const uint32_t *row, uint32_t n,
@@ -236,8 +236,6 @@ static bool result_equal(const ax_agg_arg *arg, const ax_value *a, const ax_valu
         return a->null == b->null;
     if (a->type.phys == AX_P_F32 || a->type.phys == AX_P_F64)
         return ax_value_cmp(a, b) == 0 || fabs(a->u.f - b->u.f) <= 1e-9 * fabs(b->u.f) + 1e-9;
-    if (a->type.phys == AX_P_NUM && a->u.num.special == AX_NUM_WIDE)
-        return b->u.num.special == AX_NUM_PINF; /* see naive_exact */
     if (a->type.phys == AX_P_NUM && a->u.num.dscale != b->u.num.dscale && !any_scale(arg))
         return false;
     return ax_value_cmp(a, b) == 0;
@@ -401,7 +399,7 @@ static void random_case(const gen *keys, uint32_t nkeys, uint32_t nrows, uint32_
 static void no_keys(void **state)
 {
     (void) state;
-    for (uint32_t i = 0; i < ax_test_scale(30) + 1; i++)
+    for (uint32_t i = 0; i < ax_test_scale(20) + 1; i++)
         random_case(NULL, 0, i == 0 ? 0 : below(30000), 1 + below(4), 0);
 }
 
@@ -417,7 +415,7 @@ static void one_key(void **state)
         {
             gen g = {types[i], dom, below(2) * 10, below(2) * 70};
 
-            random_case(&g, 1, below(ax_test_scale(20000)), 1 + 3 * below(2), 0);
+            random_case(&g, 1, below(ax_test_scale(12000)), 1 + 3 * below(2), 0);
         }
 }
 
@@ -428,7 +426,7 @@ static void many_keys(void **state)
                                        AX_T_TEXT, AX_T_INT4};
 
     (void) state;
-    for (uint32_t i = 0; i < ax_test_scale(40); i++)
+    for (uint32_t i = 0; i < ax_test_scale(25); i++)
     {
         gen g[8];
         uint32_t nkeys = 2 + below(6);
@@ -653,7 +651,14 @@ int main(void)
         cmocka_unit_test(sum_int8_is_exact), cmocka_unit_test(averages),
     };
 
+    int failed;
+
     if (getenv("AX_SEED") != NULL)
         seed = strtoull(getenv("AX_SEED"), NULL, 0) | 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    ax_budget_init(&naive_budget, "naive", INT64_MAX, NULL);
+    if (ax_task_init(&naive_task, &naive_budget, NULL) != AX_OK)
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ax_task_fini(&naive_task);
+    return failed;
 }
