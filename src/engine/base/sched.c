@@ -8,7 +8,8 @@
  *   is not stopped; a claim takes the first group, its first job, and puts the group at the end;
  * - while the ring is not empty, a thread is on its way to claim: it spins, or was signalled, or
  *   has just been started, or finishes a job (each claims under the lock before it sleeps).  A
- *   thread that claims and leaves the ring non-empty calls the next one;
+ *   thread that claims and leaves the ring non-empty calls the next one, if there is a permit;
+ *   if there is none, the pool runs a job (else it would not need one), whose end looks again;
  * - the last thread does not leave while a job is queued, running or parked, so that a wake finds
  *   a thread although making one may fail;
  * - a job that returned AX_RUN_DONE is not touched again, not even its state: its owner may have
@@ -80,6 +81,10 @@ struct ax_pool
     ax_group *ready_head;      /* ring of groups to claim from; guarded by lock */
     ax_group *ready_tail;
     ax_group *groups;          /* all groups, guarded by lock */
+    ax_permits *shared;        /* NULL: no permits are needed; guarded by lock, as the next three */
+    uint32_t total;            /* permits of all pools together */
+    uint32_t running;          /* jobs that run on threads of ours: permits taken */
+    bool hungry;               /* counted in shared->hungry */
     bool ending;               /* ax_pool_destroy was called; guarded by lock */
     bool joined;               /* no thread is left, the last group frees the pool; by lock */
     slot slots[];              /* max_threads */
@@ -168,6 +173,76 @@ static void ring_remove(ax_pool *p, ax_group *g)
     g->ready_next = NULL;
 }
 
+/* ---- permits; the lock is held --------------------------------------------------------------- */
+
+#define SHARED(field) atomic_load_explicit(&p->shared->field, memory_order_relaxed)
+
+static uint32_t fair_share(const ax_pool *p)
+{
+    uint32_t pools = SHARED(pools);
+
+    return pools > 1 && p->total > pools ? p->total / pools : pools > 1 ? 1 : p->total;
+}
+
+/* Might one more job run now? */
+static bool permit_free(const ax_pool *p)
+{
+    if (p->shared == NULL || p->running == 0)
+        return true;
+    if (SHARED(in_use) >= p->total)
+        return false;
+    return p->running < fair_share(p) || SHARED(hungry) == (p->hungry ? 1u : 0u);
+}
+
+static bool permit_take(ax_pool *p)
+{
+    uint32_t seen;
+
+    if (p->shared == NULL)
+        return true;
+    if (p->running == 0)
+    {
+        atomic_fetch_add_explicit(&p->shared->in_use, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&p->shared->pools, 1, memory_order_relaxed);
+        p->running = 1;
+        return true;
+    }
+    seen = SHARED(in_use);
+    while (permit_free(p) && seen < p->total)
+        if (atomic_compare_exchange_weak_explicit(&p->shared->in_use, &seen, seen + 1,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        {
+            p->running++;
+            return true;
+        }
+    return false;
+}
+
+static void permit_give(ax_pool *p)
+{
+    if (p->shared == NULL)
+        return;
+    atomic_fetch_sub_explicit(&p->shared->in_use, 1, memory_order_relaxed);
+    if (--p->running == 0)
+        atomic_fetch_sub_explicit(&p->shared->pools, 1, memory_order_relaxed);
+}
+
+/* To be called when the ring or the number of running jobs has changed. */
+static void permit_tell(ax_pool *p)
+{
+    bool hungry;
+
+    if (p->shared == NULL)
+        return;
+    hungry = p->ready_head != NULL && p->running > 0 && p->running < fair_share(p) &&
+             SHARED(in_use) >= p->total;
+    if (hungry && !p->hungry)
+        atomic_fetch_add_explicit(&p->shared->hungry, 1, memory_order_relaxed);
+    else if (!hungry && p->hungry)
+        atomic_fetch_sub_explicit(&p->shared->hungry, 1, memory_order_relaxed);
+    p->hungry = hungry;
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static void *thread_main(void *arg);
@@ -224,7 +299,8 @@ static bool pool_grow(ax_pool *p)
 /* The ring may have become non-empty: see that somebody claims. */
 static void call_thread(ax_pool *p)
 {
-    if (p->ready_head == NULL)
+    permit_tell(p);
+    if (p->ready_head == NULL || !permit_free(p))
         return;
     atomic_fetch_add_explicit(&p->epoch, 1, memory_order_relaxed);
     if (p->spinning > 0 || p->starting > 0)
@@ -260,8 +336,11 @@ static ax_job *claim(ax_pool *p)
     ax_group *g = p->ready_head;
     ax_job *j;
 
-    if (g == NULL)
+    if (g == NULL || !permit_take(p))
+    {
+        permit_tell(p);
         return NULL;
+    }
     ring_remove(p, g);
     j = g->queued.head;
     list_remove(&g->queued, j);
@@ -305,6 +384,7 @@ static uint64_t clock_ns(clockid_t clock)
 static void run_job(ax_pool *p, ax_job *j)
 {
     ax_group *g = j->group;
+    bool hosted = g->hosted;
     uint64_t begin_ns;
     ax_run result;
 
@@ -314,6 +394,8 @@ static void run_job(ax_pool *p, ax_job *j)
     atomic_fetch_add_explicit(&g->cpu_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns,
                               memory_order_relaxed);
     pthread_mutex_lock(&p->lock);
+    if (!hosted)
+        permit_give(p);
     job_after_run(p, g, j, result);
 }
 
@@ -367,11 +449,11 @@ static bool wait_for_work(ax_pool *p)
     uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t) p->idle_ms * 1000000u;
 
     spin(p);
-    while (p->ready_head == NULL)
+    while (p->ready_head == NULL || !permit_free(p))
     {
         if (p->ending)
             return false;
-        if (sleep_until(p, deadline_ns) || p->ready_head != NULL || p->ending)
+        if (sleep_until(p, deadline_ns) || (p->ready_head != NULL && permit_free(p)) || p->ending)
             continue;
         if (p->live_jobs == 0 || atomic_load_explicit(&p->threads, memory_order_relaxed) > 1)
             return false;
@@ -466,6 +548,7 @@ static void group_close(ax_pool *p, ax_group *g)
     ring_remove(p, g);
     list_finish(p, &g->queued);
     list_finish(p, &g->parked);
+    permit_tell(p);
 }
 
 void ax_pool_destroy(ax_pool *p)
@@ -496,6 +579,16 @@ void ax_pool_destroy(ax_pool *p)
     pthread_mutex_unlock(&p->lock);
     if (last)
         pool_free(p);
+}
+
+void ax_pool_share(ax_pool *p, ax_permits *s, uint32_t total)
+{
+    pthread_mutex_lock(&p->lock);
+    if (p->shared == NULL && atomic_load_explicit(&p->threads, memory_order_relaxed) == 0)
+        p->shared = s;
+    p->total = total;
+    call_thread(p);
+    pthread_mutex_unlock(&p->lock);
 }
 
 uint32_t ax_pool_threads(const ax_pool *p)

@@ -41,6 +41,20 @@ typedef enum ax_run
 
 typedef ax_run (*ax_job_fn)(ax_job *job);
 
+/* A number of threads shared by the pools of several processes, in memory that they share; all zero
+ * at first.  A pool takes a permit for each job that runs and gives it back when the job returns,
+ * about every 5 ms; its first running job needs none to be left, so that nobody waits for others.
+ * A pool with less than its fair share (total / pools that run) that found none left is hungry, and
+ * while another one is, pools with more than theirs take none.  Only atomics, all relaxed: they are
+ * counts and publish nothing.  A process that dies with permits takes them along: who shares must
+ * start over with fresh memory then. */
+typedef struct ax_permits
+{
+    _Atomic uint32_t in_use;
+    _Atomic uint32_t pools;   /* with a running job */
+    _Atomic uint32_t hungry;
+} ax_permits;
+
 /* A job is embedded in its owner's struct and initialised by ax_job_init; the other fields are the
  * scheduler's.  Lifetime: until DONE or the return of ax_group_stop. */
 struct ax_job
@@ -63,6 +77,11 @@ ax_status ax_pool_create(ax_pool **out, uint32_t max_threads, uint32_t idle_ms, 
 void ax_pool_destroy(ax_pool *p);
 
 uint32_t ax_pool_threads(const ax_pool *p); /* threads alive now */
+
+/* From now on the pool runs at most so many jobs at once, together with all others that share s
+ * (hosted groups do not count).  Later calls change the total; s only counts in the first one,
+ * which comes before any job.  total: at least 1. */
+void ax_pool_share(ax_pool *p, ax_permits *s, uint32_t total);
 
 /* A group of jobs of which at most max_running run at the same time (a query's max_threads). */
 ax_status ax_group_create(ax_pool *p, uint32_t max_running, ax_group **out) AX_MUST_USE;

@@ -710,6 +710,104 @@ static void hosted_jobs_run_on_the_caller_and_start_no_thread(void **state)
     ax_pool_destroy(p);
 }
 
+/* ---- permits --------------------------------------------------------------------------------- */
+
+#define SHARERS 4
+
+typedef struct sharer
+{
+    ax_job job;
+    _Atomic int *running, *most; /* of its pool; of all pools together */
+    _Atomic int *all;
+    _Atomic int *over;
+} sharer;
+
+static ax_run take_turns(ax_job *j)
+{
+    sharer *s = OWNER(sharer, job, j);
+    int all = atomic_fetch_add(s->all, 1) + 1, most = atomic_load(s->most);
+
+    atomic_fetch_add(s->running, 1);
+    while (all > most && !atomic_compare_exchange_weak(s->most, &most, all))
+        ;
+    nap_us(300);
+    atomic_fetch_sub(s->running, 1);
+    atomic_fetch_sub(s->all, 1);
+    return atomic_load(s->over) ? AX_RUN_DONE : AX_RUN_AGAIN;
+}
+
+typedef struct pool_share
+{
+    ax_pool *p;
+    ax_group *g;
+    sharer s[SHARERS];
+    _Atomic int running, over;
+} pool_share;
+
+static void share_start(pool_share *h, ax_permits *permits, _Atomic int *all, _Atomic int *most)
+{
+    h->p = pool_of(SHARERS, 0);
+    ax_pool_share(h->p, permits, SHARERS);
+    assert_int_equal(ax_group_create(h->p, SHARERS, &h->g), AX_OK);
+    for (int i = 0; i < SHARERS; i++)
+    {
+        h->s[i] = (sharer){.running = &h->running, .most = most, .all = all, .over = &h->over};
+        ax_job_init(&h->s[i].job, take_turns, h->g);
+        assert_int_equal(ax_job_submit(&h->s[i].job), AX_OK);
+    }
+}
+
+static void share_end(pool_share *h)
+{
+    atomic_store(&h->over, 1);
+    ax_group_destroy(h->g);
+    ax_pool_destroy(h->p);
+}
+
+/* One alone gets all, two get half each, and what one gives up the other takes. */
+static void pools_share_permits(void **state)
+{
+    static ax_permits permits;
+    static pool_share a, b;
+    static _Atomic int all, most;
+
+    (void) state;
+    share_start(&a, &permits, &all, &most);
+    assert_true(reaches(&a.running, SHARERS));
+    share_start(&b, &permits, &all, &most);
+    assert_true(reaches(&b.running, SHARERS / 2));
+    nap_us(20000);
+    assert_true(atomic_load(&permits.in_use) <= SHARERS + 1);
+    assert_int_equal(atomic_load(&permits.pools), 2);
+    /* the first job of a pool needs none to be left */
+    assert_true(atomic_load(&most) <= SHARERS + 1);
+    share_end(&a);
+    assert_true(reaches(&b.running, SHARERS));
+    share_end(&b);
+    assert_int_equal(atomic_load(&permits.in_use), 0);
+    assert_int_equal(atomic_load(&permits.pools), 0);
+    assert_int_equal(atomic_load(&permits.hungry), 0);
+}
+
+/* No permit is left for anybody, and yet each goes on. */
+static void a_pool_without_permits_runs_one_job(void **state)
+{
+    static ax_permits permits = {.in_use = 100, .pools = 1};
+    static pool_share h;
+    static _Atomic int all, most;
+
+    (void) state;
+    share_start(&h, &permits, &all, &most);
+    assert_true(reaches(&h.running, 1));
+    nap_us(20000);
+    assert_int_equal(atomic_load(&most), 1);
+    ax_pool_share(h.p, &permits, 200); /* a higher total comes into effect while jobs run */
+    assert_true(reaches(&h.running, SHARERS));
+    share_end(&h);
+    assert_int_equal(atomic_load(&permits.in_use), 100);
+    assert_int_equal(atomic_load(&permits.hungry), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -730,6 +828,8 @@ int main(void)
         cmocka_unit_test(fifty_random_orders),
         cmocka_unit_test(no_wake_is_lost),
         cmocka_unit_test(hosted_jobs_run_on_the_caller_and_start_no_thread),
+        cmocka_unit_test(pools_share_permits),
+        cmocka_unit_test(a_pool_without_permits_runs_one_job),
     };
 
     return cmocka_run_group_tests_name("base sched", tests, NULL, NULL);
