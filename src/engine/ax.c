@@ -96,6 +96,11 @@ void ax_engine_set_max_threads(ax_engine *e, uint32_t n)
     atomic_store_explicit(&e->env.max_threads, n, memory_order_relaxed);
 }
 
+void ax_engine_share(ax_engine *e, ax_permits *s, uint32_t total)
+{
+    ax_pool_share(e->env.pool, s, total > 0 ? total : ax_cpu_count());
+}
+
 ax_budget *ax_engine_budget(ax_engine *e) { return &e->budget; }
 ax_io *ax_engine_io(ax_engine *e) { return e->env.io; }
 

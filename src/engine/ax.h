@@ -37,6 +37,7 @@
 #ifndef AX_H
 #define AX_H
 
+#include "base/sched.h"
 #include "expr/expr.h"
 #include "format/format.h"
 #include "plan/plan.h"
@@ -66,6 +67,11 @@ uint32_t ax_engine_queries(const ax_engine *e);          /* not destroyed yet */
 int64_t ax_engine_used_bytes(const ax_engine *e);
 void ax_engine_trim(ax_engine *e);                       /* give idle memory back now */
 void ax_engine_set_max_threads(ax_engine *e, uint32_t n);
+
+/* Together with all engines that share s, run at most total jobs at once (0: as many as there are
+ * cores); see ax_permits.  s counts in the first call, which comes before any query; later ones
+ * change the total, also while queries run. */
+void ax_engine_share(ax_engine *e, ax_permits *s, uint32_t total);
 ax_budget *ax_engine_budget(ax_engine *e);               /* parent account for plans */
 ax_io *ax_engine_io(ax_engine *e);                       /* to register backends */
 

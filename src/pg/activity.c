@@ -9,6 +9,7 @@
  *	   owner writes; readers copy and look at a counter that is odd while the
  *	   owner writes, as pgstat does.
  *	 - a ring of the last LOG_ENTRIES queries that ended, under a lock.
+ *	 - how many threads of all backends run (ax_permits).
  *
  * The backend's own thread writes: at most every UPDATE_MS, from a snapshot of
  * the engine's counters.  A query that waits for its threads wakes up that
@@ -103,6 +104,7 @@ typedef struct AfdwShared
 {
 	LWLock		lock;			/* guards the ring */
 	int			nslots;			/* immutable */
+	ax_permits	permits;		/* written by engine threads of all backends */
 	uint64		logged;			/* entries since the last reset */
 	AfdwLogEntry log[LOG_ENTRIES];
 	AfdwSlot	slot[FLEXIBLE_ARRAY_MEMBER];
@@ -146,6 +148,12 @@ shared_attach(void)
 			LWLockRegisterTranche(shared->lock.tranche, "analytics_fdw");
 	}
 	return shared != NULL;
+}
+
+ax_permits *
+afdw_permits(void)
+{
+	return shared_attach() ? &shared->permits : NULL;
 }
 
 /* ---- writing ---------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
  *	 stats.c	 statistics from metadata		 analyze.c	 ANALYZE
  *	 zone.c		 time zones as tables
  *	 explain.c	 EXPLAIN						 import.c	 IMPORT FOREIGN SCHEMA
- *	 require.c	 require_pushdown
+ *	 require.c	 require_pushdown				 directories.c allowed_directories
  *	 columns.c	 column lists from files
  *	 shared.c	 shared memory					 activity.c	 stat_queries, query_log
  *	 introspect.c functions and views about files, options and the build
@@ -57,14 +57,23 @@ typedef enum AfdwRequirePushdown
 #define AFDW_BOOL(name, dflt, text) extern bool afdw_##name;
 #define AFDW_INT(name, dflt, lo, hi, flags, text) extern int afdw_##name;
 #define AFDW_ENUM(name, type, dflt, options, text) extern int afdw_##name;
+#define AFDW_SERVER_INT(name, dflt, lo, hi, text) extern int afdw_##name;
+#define AFDW_ADMIN_STRING(name, check, text) extern char *afdw_##name;
 #include "gucs.def"
 #undef AFDW_BOOL
 #undef AFDW_INT
 #undef AFDW_ENUM
+#undef AFDW_SERVER_INT
+#undef AFDW_ADMIN_STRING
 
 extern void afdw_guc_init(void);
 extern int64 afdw_memory_limit_bytes(int64 table_limit);
 extern uint32 afdw_allowed(void);
+
+/* ---- directories.c ---------------------------------------------------- */
+
+extern bool afdw_check_allowed_directories(char **newval, void **extra, GucSource source);
+extern void afdw_check_directories(List *paths);
 
 /* ---- error.c ---------------------------------------------------------- */
 
@@ -390,6 +399,7 @@ extern void afdw_order_check_batch(AfdwOrderCheck *check, const ax_batch *batch)
 /* ---- shared.c, activity.c --------------------------------------------- */
 
 extern void *afdw_shared(Size size, void (*init) (void *));
+extern ax_permits *afdw_permits(void);	/* threads of all backends; NULL: each for itself */
 
 #define AFDW_UPDATE_MS 100		/* progress is told so often */
 

@@ -22,10 +22,14 @@ static const struct config_enum_entry afdw_require_options[] = {
 #define AFDW_BOOL(name, dflt, text) bool afdw_##name = dflt;
 #define AFDW_INT(name, dflt, lo, hi, flags, text) int afdw_##name = dflt;
 #define AFDW_ENUM(name, type, dflt, options, text) int afdw_##name = dflt;
+#define AFDW_SERVER_INT(name, dflt, lo, hi, text) int afdw_##name = dflt;
+#define AFDW_ADMIN_STRING(name, check, text) char *afdw_##name = NULL;
 #include "gucs.def"
 #undef AFDW_BOOL
 #undef AFDW_INT
 #undef AFDW_ENUM
+#undef AFDW_SERVER_INT
+#undef AFDW_ADMIN_STRING
 
 void
 afdw_guc_init(void)
@@ -39,10 +43,18 @@ afdw_guc_init(void)
 #define AFDW_ENUM(name, type, dflt, options, text) \
 	DefineCustomEnumVariable("analytics_fdw." #name, text, NULL, &afdw_##name, dflt, options, \
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+#define AFDW_SERVER_INT(name, dflt, lo, hi, text) \
+	DefineCustomIntVariable("analytics_fdw." #name, text, NULL, &afdw_##name, dflt, lo, hi, \
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+#define AFDW_ADMIN_STRING(name, check, text) \
+	DefineCustomStringVariable("analytics_fdw." #name, text, NULL, &afdw_##name, "", \
+							   PGC_SUSET, GUC_LIST_INPUT, check, NULL, NULL);
 #include "gucs.def"
 #undef AFDW_BOOL
 #undef AFDW_INT
 #undef AFDW_ENUM
+#undef AFDW_SERVER_INT
+#undef AFDW_ADMIN_STRING
 
 	afdw_reserve_guc_prefix("analytics_fdw");
 }

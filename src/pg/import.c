@@ -233,6 +233,7 @@ afdw_files(const AfdwOptions *opts)
 	ListCell   *lc;
 
 	memset(&spec, 0, sizeof(spec));
+	afdw_check_directories(opts->paths);
 	foreach(lc, opts->paths)
 		paths[spec.npaths++] = lfirst(lc);
 	spec.path = paths;

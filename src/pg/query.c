@@ -44,7 +44,8 @@ struct AfdwQuery
 
 static ax_engine *engine = NULL;
 static bool engine_gone = false;
-static int	engine_threads = -1;	/* setting the pool was made for */
+static int	engine_threads = -1;	/* settings that the pool has */
+static int	engine_total = -1;
 static AfdwQuery *live = NULL;
 static uint32 wait_event = PG_WAIT_EXTENSION;
 
@@ -213,6 +214,9 @@ afdw_engine(void)
 		wait_event = WaitEventExtensionNew("AnalyticsEngine");
 #endif
 	}
+	if (engine_total != afdw_max_total_threads && afdw_permits() != NULL)
+		ax_engine_share(engine, afdw_permits(), (uint32) afdw_max_total_threads);
+	engine_total = afdw_max_total_threads;
 	if (engine_threads != afdw_max_threads)
 	{
 		ax_engine_set_max_threads(engine, (uint32) afdw_max_threads);

@@ -116,7 +116,7 @@ afdw_shared(Size size, void (*init) (void *))
 	if (shared == NULL)
 		ereport(LOG,
 				(errmsg("analytics_fdw has no shared memory"),
-				 errdetail("The views stat_queries and query_log do not show the queries of "
-						   "this session.")));
+				 errdetail("The views stat_queries and query_log do not show the queries of this "
+						   "session, and max_total_threads does not hold for it.")));
 	return shared;
 }

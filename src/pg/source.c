@@ -353,6 +353,7 @@ table_define(Oid relid)
 				(errcode(ERRCODE_FDW_DYNAMIC_PARAMETER_VALUE_NEEDED),
 				 errmsg("option \"path\" is missing for foreign table \"%s\"",
 						get_rel_name(relid))));
+	afdw_check_directories(table->opts.paths);
 	paths = palloc(sizeof(char *) * (list_length(table->opts.paths) + 1));
 	foreach(lc, table->opts.paths)
 		paths[npaths++] = lfirst(lc);
