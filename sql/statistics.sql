@@ -1,6 +1,9 @@
 -- Estimates from metadata, and ANALYZE.  Row counts in coarse words, so that the output is stable.
 \set suite statistics
 \i sql/include/tables.inc
+\set path :testdata '/dictionaries.parquet'
+CREATE FOREIGN TABLE dictionaries (few text, many text, runs text, number float8)
+	SERVER analytics_fdw OPTIONS (path :'path');
 CREATE FUNCTION estimate(q text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	j json;
@@ -35,7 +38,12 @@ INSERT INTO queries (q) VALUES
 	('SELECT DISTINCT id FROM events'),
 	('SELECT DISTINCT quantity FROM events'),
 	('SELECT a FROM nulls WHERE a = 1'),
-	('SELECT a FROM empty');
+	('SELECT a FROM empty'),
+	('SELECT few FROM dictionaries WHERE few = ''red'''),
+	('SELECT few FROM dictionaries GROUP BY few'),
+	('SELECT many FROM dictionaries GROUP BY many'),
+	('SELECT runs FROM dictionaries GROUP BY runs'),
+	('SELECT number FROM dictionaries GROUP BY number');
 SELECT q, estimate(q) FROM queries ORDER BY n;
 
 -- ANALYZE: the sample is the whole table here, so its results are exact

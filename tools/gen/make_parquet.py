@@ -317,6 +317,7 @@ class Layout:
     page_rows: int = 20000
     statistics: bool = True
     page_index: bool = False
+    encoding_stats: bool = False    # how many pages have which encoding
 
 
 # ---- encodings --------------------------------------------------------------------------------
@@ -550,8 +551,19 @@ class Chunk:
             9: i64(self.pages[0][0]),
             11: None if self.dictionary_offset is None else i64(self.dictionary_offset),
             12: statistics(self.kind, present, len(self.values) - len(present))
-                if self.layout.statistics else None})
+                if self.layout.statistics else None,
+            13: self.encoding_stats() if self.layout.encoding_stats else None})
         return struct_of({2: i64(self.start), 3: meta, **index_fields})
+
+    def encoding_stats(self):
+        """Of (kind of page, encoding, pages)."""
+        page = 0 if self.layout.page_version == 1 else 3
+        dictionary = self.dictionary_offset is not None
+        counts = [(page, RLE_DICTIONARY if dictionary else PLAIN, len(self.pages))]
+        if dictionary:
+            counts.insert(0, (2, PLAIN, 1))
+        return list_of(T_STRUCT, [struct_of({1: i32(kind), 2: i32(encoding), 3: i32(n)})
+                                  for kind, encoding, n in counts])
 
 
 class LeafChunk(Chunk):

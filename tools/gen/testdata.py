@@ -5,6 +5,7 @@
   kinds/v<1|2>.parquet   columns of all other types, required and optional
   kinds/text<0|1>.parquet   bytes of which most are no text, without and with a dictionary
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
+  dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   customers.parquet  500 rows, the other side of joins on events.customer
   instants.parquet   every half hour of 2024, and the weeks in which clocks are changed of other
                      years: for time zones
@@ -140,6 +141,19 @@ def events(folder):
         os.makedirs(path, exist_ok=True)
         write(os.path.join(path, "data.parquet"), EVENT_COLUMNS, rows[first:first + 300])
     return twin_sql("events", EVENT_COLUMNS, rows) + twin_sql("parts", EVENT_COLUMNS, rows[:3000])
+
+
+def dictionaries(folder):
+    """Columns with few different values, whose dictionaries the footer tells of."""
+    rng = random.Random(11)
+    write(os.path.join(folder, "dictionaries.parquet"),
+          [Column("few", "string", True), Column("many", "string"), Column("runs", "string", True),
+           Column("number", "double", True)],
+          [(rng.choice(("red", "green", "blue", "yellow")),
+            None if n % 20 == 0 else "/item/%d" % rng.randrange(600),
+            "batch number %d" % (n // 100), rng.randrange(50) / 4) for n in range(6000)],
+          Layout(row_group_rows=3000, page_rows=1000, encoding_stats=True))
+    return ""
 
 
 def customers(folder):
@@ -337,7 +351,8 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, events, customers, instants, decimals, matrix, odd, nested, variants,
+        types, kinds, events, dictionaries,
+        customers, instants, decimals, matrix, odd, nested, variants,
         many_files))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)

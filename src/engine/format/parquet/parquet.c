@@ -217,7 +217,44 @@ static void split(const ax_fmt_file *file, uint32_t i, ax_split *out)
     out->bytes = f->group[i].bytes;
 }
 
-/* Integers that fill a range smaller than the file is long: the width of the range. */
+#define GUESS_GROUPS 64u /* row groups looked at */
+#define PAGE_HEADER 30.0 /* bytes, about */
+
+/* How large are the dictionaries of a leaf?  Fixed-width entries can be counted by their bytes.  Of
+ * others the ids tell: n values take log2(n) bits each where they do not repeat in runs, and an
+ * entry of the dictionary takes 5 bytes at least.  0: some pages have no dictionary. */
+static double dictionary_entries(const ax_pq_file *f, const ax_pq_leaf *leaf, uint32_t leaf_idx)
+{
+    double most = 0;
+
+    for (uint32_t g = 0; g < f->base.nsplits && g < GUESS_GROUPS; g++)
+    {
+        double dict, bits, n;
+        ax_pq_chunk m;
+
+        if (!ax_pq_chunk_get(f, g, leaf_idx, &m) || !m.dict_only || m.dict_off <= 0 ||
+            m.data_off <= m.dict_off || m.compressed <= 0 || m.uncompressed <= 0 ||
+            m.num_values <= 0)
+            return 0;
+        dict = (double) (m.data_off - m.dict_off) / (double) m.compressed *
+                   (double) m.uncompressed - PAGE_HEADER;
+        bits = 8 * ((double) m.uncompressed - dict) / (double) m.num_values;
+        if (leaf->max_def > 0 && bits > 1.5)
+            bits -= 0.5; /* between no null and many */
+        n = bits < 31 ? exp2(bits) : INFINITY;
+        n = n > dict / 24 ? n : dict / 24; /* in runs, ids take nearly nothing */
+        n = n < dict / 5 ? n : dict / 5;
+        if (leaf->phys == PQ_DOUBLE || leaf->phys == PQ_INT64)
+            n = dict / 8;
+        else if (leaf->phys == PQ_FLOAT || leaf->phys == PQ_INT32)
+            n = dict / 4;
+        most = n > most ? n : most;
+    }
+    return most > 1 ? most : f->base.nsplits > 0 ? 1 : 0;
+}
+
+/* Integers that fill a range smaller than the file is long: the width of the range.
+ * Others by their dictionaries. */
 static double distinct(const ax_fmt_bind *b, uint32_t col)
 {
     const ax_pq_conv *c = &((const ax_pq_bind *) b)->conv[col];
@@ -226,10 +263,11 @@ static double distinct(const ax_fmt_bind *b, uint32_t col)
 
     if (c->type.id == AX_T_BOOL)
         return 2;
-    if (c->kind != CONV_LINEAR && c->kind != CONV_COPY)
+    if (c->leaf == NULL)
         return 0;
-    if (c->type.phys != AX_P_I16 && c->type.phys != AX_P_I32 && c->type.phys != AX_P_I64)
-        return 0;
+    if ((c->kind != CONV_LINEAR && c->kind != CONV_COPY) ||
+        (c->type.phys != AX_P_I16 && c->type.phys != AX_P_I32 && c->type.phys != AX_P_I64))
+        return dictionary_entries((const ax_pq_file *) b->file, c->leaf, c->leaf_idx);
     for (i = 0; i < b->file->nsplits; i++)
     {
         ax_bounds bd;
