@@ -8,7 +8,7 @@ CREATE FOREIGN TABLE evolved (id int8 NOT NULL, name text, amount float8, note t
 SELECT id / 100 AS file, count(*), count(name), count(amount), sum(amount), count(note) FROM evolved
 	GROUP BY 1 ORDER BY 1;
 SELECT * FROM evolved WHERE id % 100 = 7 ORDER BY id;
--- E09: an empty list and other names
+-- E02: an empty list has the columns of the first file; other names
 CREATE FOREIGN TABLE inferred () SERVER analytics_fdw OPTIONS (path :'path');
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
 	WHERE attrelid = 'inferred'::regclass AND attnum > 0 ORDER BY attnum;
@@ -133,7 +133,26 @@ RESET ROLE;
 GRANT EXECUTE ON FUNCTION whoami TO evolve_owner;
 ALTER FUNCTION whoami OWNER TO evolve_owner;
 SELECT count(*) FROM owned;
+-- tables in one call
+\set path :testdata '/hive'
+SELECT analytics_fdw.import_table('evolve."My hive"', :'path', '{"hive_partitioning": "on"}');
+SELECT year, count(*) FROM "My hive" GROUP BY year ORDER BY year;
+SELECT analytics_fdw.import_table('pg_temp.brief', :'path');
+SELECT count(*) FROM brief WHERE month = 1;
+SELECT analytics_fdw.import_parquet('parquet', 'evolve', 'analytics_fdw', 'evolve.which'::regproc,
+	:'arg', '{"max_threads": "2"}');
+SELECT count(*) FROM parquet;
+SELECT array_to_string(ftoptions[1:1] || ftoptions[3:3], ' ') FROM pg_foreign_table
+	WHERE ftrelid = 'parquet'::regclass;
 \set VERBOSITY terse
+SELECT analytics_fdw.import_table('bad', '/nowhere', '{"paht": 1}');
+SET ROLE evolve_reader;
+SELECT analytics_fdw.import_table('bad', '/nowhere');
+RESET ROLE;
+-- E09: a generated column
+CREATE FOREIGN TABLE generated (a int, b int GENERATED ALWAYS AS (a + 1) STORED)
+	SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM generated;
 CREATE FOREIGN TABLE bad (id int8) SERVER analytics_fdw OPTIONS (files_func 'which');
 CREATE FOREIGN TABLE bad (id int8) SERVER analytics_fdw
 	OPTIONS (files_func 'evolve.which', files_func_arg 'no json');

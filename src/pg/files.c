@@ -58,7 +58,7 @@ afdw_text_value(const AfdwColumn *col, const char *value, ax_value *out)
 				base = getBaseType(col->typid);
 	Datum		datum;
 
-	if (col->type.id == AX_T_LIST)
+	if (col->type.id == AX_T_LIST || col->type.id == AX_T_STRUCT || col->type.id == AX_T_MAP)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a value for column \"%s\" of type %s cannot be given by an option or a "

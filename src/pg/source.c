@@ -239,6 +239,14 @@ define_column(AfdwTable *table, Form_pg_attribute att, ax_colspec *s)
 	AfdwColumn *col = &table->col[table->ncols];
 	AfdwColumnOptions co;
 
+	/* nothing would compute it when a row is read */
+	if (att->attgenerated == ATTRIBUTE_GENERATED_STORED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of foreign table \"%s\" is a stored generated column, "
+						"which files do not have", NameStr(att->attname),
+						get_rel_name(table->relid)),
+				 errhint("Use a view over the foreign table.")));
 	afdw_options_column(table->relid, att->attnum, &co);
 	col->attnum = att->attnum;
 	col->typid = att->atttypid;

@@ -229,3 +229,28 @@ COMMENT ON FUNCTION analytics_fdw.query_log_reset() IS
 
 REVOKE EXECUTE ON FUNCTION analytics_fdw.query_log_reset() FROM PUBLIC;
 GRANT SELECT ON analytics_fdw.stat_queries, analytics_fdw.query_log TO PUBLIC;
+
+-- A foreign table in one call; the options are those of foreign tables.
+CREATE FUNCTION analytics_fdw.import_table(name text, path text, options jsonb DEFAULT '{}')
+RETURNS regclass
+AS 'MODULE_PATHNAME', 'analytics_fdw_import_table'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.import_table(text, text, jsonb) IS
+'creates a foreign table with the columns of the files';
+
+-- Arguments in the order of parquet_fdw's function of this name.
+CREATE FUNCTION analytics_fdw.import_parquet(tablename text, schemaname text, servername text,
+	userfunc regproc, args jsonb, options jsonb DEFAULT '{}')
+RETURNS regclass
+AS 'MODULE_PATHNAME', 'analytics_fdw_import_parquet'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.import_parquet(text, text, text, regproc, jsonb, jsonb) IS
+'creates a foreign table over the files that a function names';
+
+REVOKE EXECUTE ON FUNCTION analytics_fdw.import_table(text, text, jsonb),
+	analytics_fdw.import_parquet(text, text, text, regproc, jsonb, jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION analytics_fdw.import_table(text, text, jsonb),
+	analytics_fdw.import_parquet(text, text, text, regproc, jsonb, jsonb)
+	TO pg_read_server_files;
