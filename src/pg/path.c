@@ -497,7 +497,7 @@ push_having(AfdwDesc **desc, AfdwRel *input, List *having)
 
 static void
 grouping_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel,
-			   GroupPathExtraData *extra)
+			   GroupPathExtraData *extra, bool partial)
 {
 	AfdwRel    *input = input_rel->fdw_private;
 	AfdwDesc   *desc = afdw_desc_copy(input->desc);
@@ -517,9 +517,10 @@ grouping_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel,
 		skip_word(input, "aggregation", "the engine has no grouping sets");
 		return;
 	}
-	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL)
+	if (partial != (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL))
 		return;
-	reason = grouping_desc(root, desc, target, extra->havingQual);
+	/* HAVING is for whole groups */
+	reason = grouping_desc(root, desc, target, partial ? NULL : extra->havingQual);
 	if (reason)
 	{
 		skip_word(input, "aggregation", reason);
@@ -527,7 +528,7 @@ grouping_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel,
 	}
 	if (!accepted(desc, input, "aggregation"))
 		return;
-	local = push_having(&desc, input, (List *) extra->havingQual);
+	local = partial ? NIL : push_having(&desc, input, (List *) extra->havingQual);
 
 	fpinfo = stage_rel(input, desc);
 	fpinfo->local = local;
@@ -535,7 +536,7 @@ grouping_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel,
 		groups = estimate_num_groups(root, desc->keys, input->rows, NULL, NULL);
 	fpinfo->groups = groups;
 	cost_grouping(fpinfo, input, groups, list_length(desc->keys) + list_length(desc->aggs));
-	if (extra->havingQual)
+	if (extra->havingQual && !partial)
 		fpinfo->rows = clamp_row_est(groups * clauselist_selectivity(root,
 																	 (List *) extra->havingQual,
 																	 0, JOIN_INNER, NULL));
@@ -805,14 +806,16 @@ afdw_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inp
 					 RelOptInfo *output_rel, void *extra)
 {
 	AfdwRel    *input = input_rel->fdw_private;
-	const char *what = stage == UPPERREL_GROUP_AGG ? "aggregation" :
+	const char *what = stage == UPPERREL_GROUP_AGG || stage == UPPERREL_PARTIAL_GROUP_AGG ?
+		"aggregation" :
 		stage == UPPERREL_DISTINCT ? "DISTINCT" :
 		stage == UPPERREL_ORDERED ? "sort" :
 		stage == UPPERREL_WINDOW ? "window functions" : "limit";
 
 	if (output_rel->fdw_private)
 		return;					/* offered before */
-	if (stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT && stage != UPPERREL_ORDERED &&
+	if (stage != UPPERREL_GROUP_AGG && stage != UPPERREL_PARTIAL_GROUP_AGG &&
+		stage != UPPERREL_DISTINCT && stage != UPPERREL_ORDERED &&
 		stage != UPPERREL_FINAL && stage != UPPERREL_WINDOW)
 		return;
 	if (input == NULL)
@@ -840,7 +843,9 @@ afdw_get_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inp
 	switch (stage)
 	{
 		case UPPERREL_GROUP_AGG:
-			grouping_paths(root, input_rel, output_rel, extra);
+		case UPPERREL_PARTIAL_GROUP_AGG:
+			grouping_paths(root, input_rel, output_rel, extra,
+						   stage == UPPERREL_PARTIAL_GROUP_AGG);
 			break;
 		case UPPERREL_DISTINCT:
 			distinct_paths(root, input_rel, output_rel);

@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -26,6 +27,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "afdw.h"
 
@@ -830,13 +832,34 @@ guarded(AfdwTranslate *ctx, ax_expr *filter, ax_expr *arg)
 				 &e);
 }
 
+/*
+ * Is the state that a partial aggregate hands on the very value that the whole
+ * one would give?  So it is with counts, minima, and sums that stay in one type.
+ */
+static bool
+state_is_result(Aggref *agg)
+{
+	HeapTuple	tuple;
+	bool		result;
+
+	if (agg->aggsplit != AGGSPLIT_INITIAL_SERIAL)
+		return false;
+	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(agg->aggfnoid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", agg->aggfnoid);
+	result = !OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggfinalfn) &&
+		((Form_pg_aggregate) GETSTRUCT(tuple))->aggtranstype == agg->aggtype;
+	ReleaseSysCache(tuple);
+	return result;
+}
+
 /* One aggregate call over the input columns; false with ctx->reason. */
 bool
 afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0)
-		return refuse(ctx, "a partial aggregate") != NULL;
+	if ((agg->aggsplit != AGGSPLIT_SIMPLE && !state_is_result(agg)) || agg->agglevelsup != 0)
+		return refuse(ctx, "an aggregate whose partial state only PostgreSQL knows") != NULL;
 	if (agg->aggkind != AGGKIND_NORMAL || agg->aggdirectargs != NIL || agg->aggvariadic)
 		return refuse(ctx, "an ordered-set or variadic aggregate") != NULL;
 	if (agg->aggorder != NIL)
