@@ -229,6 +229,7 @@ extern void afdw_list_places(const ax_vec *v, uint32 i, int ndims, const int *di
 
 extern ax_fn afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg,
 									 const char **reason);
+extern ax_fn afdw_shippable_conversion(Oid from, Oid to, const char **reason);
 extern ax_agg_id afdw_shippable_aggregate(Oid aggfnoid, Oid inputcollid, const char **reason);
 extern bool afdw_shippable_order(Oid typid, Oid opfamily, Oid collation, const char **reason);
 extern bool afdw_shippable_equality(Oid typid, Oid collation, const char **reason);

@@ -511,6 +511,11 @@ afdw_desc_build(AfdwDesc *desc, AfdwTable *table, const NullableDatum *arrays, A
 		}
 		(void) afdw_type(exprType((Node *) expr), exprTypmod((Node *) expr),
 						 exprCollation((Node *) expr), &wanted, &obstacle);
+		if (wanted.id == AX_T_BPCHAR && !IsA(expr, Var) && exprTypmod((Node *) expr) < 0)
+		{
+			*reason = "the length of a character(n) result is not known";
+			return false;
+		}
 		if (wanted.id != b.node->type[col].id)
 		{
 			*reason = psprintf("the engine's result is of type %s, not %s",

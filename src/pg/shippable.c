@@ -41,11 +41,26 @@ typedef struct AfdwShip
 
 #define AX_FN(id, name, nargs, result, flags)
 #define AX_PG(id, token, version) {token, AX_FN_##id},
+#define AX_PG_IO(id, from, to)
 static AfdwShip functions[] = {
+#include "func/functions.def"
+};
+#undef AX_PG
+#undef AX_PG_IO
+
+#define AX_PG(id, token, version)
+#define AX_PG_IO(id, from, to) {from, to, AX_FN_##id},
+static const struct
+{
+	Oid			from,
+				to;
+	ax_fn		fn;
+}			conversions[] = {
 #include "func/functions.def"
 };
 #undef AX_FN
 #undef AX_PG
+#undef AX_PG_IO
 
 #define AX_AGG(id, name, nargs)
 #define AX_PG_AGG(id, arg, result, token) {token, AX_AGG_##id},
@@ -232,6 +247,17 @@ afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg, const char **
 	return fn;
 }
 
+/* The engine's function that converts by output and input of the types, or AX_FN_NONE. */
+ax_fn
+afdw_shippable_conversion(Oid from, Oid to, const char **reason)
+{
+	for (int i = 0; i < lengthof(conversions); i++)
+		if (conversions[i].from == from && conversions[i].to == to)
+			return conversions[i].fn;
+	*reason = psprintf("cast from %s to %s", format_type_be(from), format_type_be(to));
+	return AX_FN_NONE;
+}
+
 /* The engine's aggregate, or AX_AGG_NONE and why not. */
 ax_agg_id
 afdw_shippable_aggregate(Oid aggfnoid, Oid inputcollid, const char **reason)
@@ -259,6 +285,11 @@ afdw_shippable_order(Oid typid, Oid opfamily, Oid collation, const char **reason
 {
 	Oid			opclass = GetDefaultOpClass(typid, BTREE_AM_OID);
 
+	if (type_is_enum(getBaseType(typid)))
+	{
+		*reason = "the order of an enum is not that of its labels";
+		return false;
+	}
 	if (!OidIsValid(opclass) || get_opclass_family(opclass) != opfamily)
 	{
 		*reason = "the order is not the default one of the type";

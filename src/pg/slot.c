@@ -91,13 +91,15 @@ afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **ob
 			*type = ax_type_make(AX_T_TEXT);
 			known = false;
 	}
+	if (type_is_enum(base))
+		known = pushable = true;
 	if (!known || !pushable)
 	{
 		*obstacle = psprintf("type %s", format_type_be(typid));
 		type->coll = AX_COLL_EQ;
 		return false;
 	}
-	if (type->id == AX_T_TEXT)
+	if (type->id == AX_T_TEXT || type->id == AX_T_BPCHAR)
 	{
 		if (GetDatabaseEncoding() != PG_UTF8)
 		{
@@ -285,6 +287,14 @@ afdw_value(Datum datum, bool isnull, Oid typid, ax_type type, ax_value *out)
 	out->null = isnull;
 	if (isnull)
 		return true;
+	if (type.id == AX_T_TEXT && type_is_enum(getBaseType(typid)))
+	{
+		const char *label = DatumGetCString(DirectFunctionCall1(enum_out, datum));
+
+		out->u.s.p = (const uint8_t *) label;
+		out->u.s.len = (uint32_t) strlen(label);
+		return true;
+	}
 	switch ((ax_type_id) type.id)
 	{
 		case AX_T_BOOL:
@@ -327,6 +337,7 @@ afdw_value(Datum datum, bool isnull, Oid typid, ax_type type, ax_value *out)
 			memcpy(out->u.fix, DatumGetUUIDP(datum)->data, UUID_LEN);
 			return true;
 		case AX_T_TEXT:
+		case AX_T_BPCHAR:
 		case AX_T_BYTEA:
 			{
 				struct varlena *v = PG_DETOAST_DATUM_PACKED(datum);

@@ -28,6 +28,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "afdw.h"
 
@@ -351,6 +352,15 @@ compare_instants(AfdwTranslate *ctx, ax_expr **a)
 	return true;
 }
 
+/* The order is that of the call's collation, not of the argument's; trees are ours. */
+static void
+collate(ax_expr **args, int nargs, Oid collation)
+{
+	for (int i = 0; i < nargs && OidIsValid(collation); i++)
+		if (args[i]->type.id == AX_T_TEXT || args[i]->type.id == AX_T_BPCHAR)
+			args[i]->type.coll = afdw_collation_is_bytes(collation) ? AX_COLL_BYTES : AX_COLL_EQ;
+}
+
 static ax_expr *
 function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whole)
 {
@@ -375,12 +385,196 @@ function(AfdwTranslate *ctx, Oid funcid, Oid inputcollid, List *args, Node *whol
 		return NULL;
 	if (fn >= AX_FN_EQ && fn <= AX_FN_GE && !compare_instants(ctx, a))
 		return NULL;
-	/* The order is that of the call's collation, not of the argument's; trees are ours. */
-	for (int i = 0; i < list_length(args); i++)
-		if (a[i]->type.id == AX_T_TEXT && OidIsValid(inputcollid))
-			a[i]->type.coll = afdw_collation_is_bytes(inputcollid) ? AX_COLL_BYTES : AX_COLL_EQ;
-	return checked(ctx, call(ctx, fn, a, list_length(args)), exprType(whole), exprTypmod(whole),
+	collate(a, list_length(args), inputcollid);
+	return checked(ctx, call(ctx, fn, a, list_length(args)), exprType(whole), -1,
 				   exprCollation(whole));
+}
+
+/* x::numeric(p, s) of a float: one function, since x::numeric may have any number of digits. */
+static ax_expr *
+float_to_numeric(AfdwTranslate *ctx, FuncExpr *f)
+{
+	FuncExpr   *inner = (FuncExpr *) linitial(f->args);
+	ax_expr   **a = arguments(ctx, list_make2(linitial(inner->args), lsecond(f->args)));
+
+	return a ? call(ctx, AX_FN_FLOAT_COERCE, a, 2) : NULL;
+}
+
+static bool
+is_float_to_numeric(FuncExpr *f)
+{
+	FuncExpr   *inner = (FuncExpr *) linitial(f->args);
+
+	return f->funcid == F_NUMERIC_NUMERIC_INT4 && IsA(inner, FuncExpr) &&
+		(inner->funcid == F_NUMERIC_FLOAT4 || inner->funcid == F_NUMERIC_FLOAT8);
+}
+
+static ax_expr *
+empty_text(AfdwTranslate *ctx)
+{
+	return constant(ctx, PointerGetDatum(cstring_to_text("")), false, TEXTOID, -1,
+					DEFAULT_COLLATION_OID);
+}
+
+/*
+ * concat(a, b, ...) and concat_ws(separator, a, b, ...), a step for each
+ * argument: what is before it, the separator, and its text.
+ */
+static ax_expr *
+concat(AfdwTranslate *ctx, FuncExpr *f)
+{
+	bool		ws = f->funcid == F_CONCAT_WS;
+	ax_expr   **a;
+	ax_expr   **step;
+	ax_expr    *e,
+			   *end,
+			   *null;
+	int			n = list_length(f->args);
+	List	   *args = NIL;
+	ListCell   *lc;
+	ax_type		text;
+	const char *obstacle;
+
+	foreach(lc, f->args)
+	{
+		Const	   *c = lfirst(lc);
+
+		/* a literal as it was written */
+		if (IsA(c, Const) && c->consttype == UNKNOWNOID)
+			c = makeConst(TEXTOID, -1, f->inputcollid, -1,
+						  c->constisnull ? (Datum) 0 :
+						  CStringGetTextDatum(DatumGetCString(c->constvalue)),
+						  c->constisnull, false);
+		args = lappend(args, c);
+	}
+	a = arguments(ctx, args);
+	if (a == NULL)
+		return NULL;
+	for (int i = 0; i < n; i++)
+		if (a[i]->type.id != AX_T_TEXT && (a[i] = call1(ctx, AX_FN_CONCAT_TEXT, a[i])) == NULL)
+			return NULL;
+	if ((end = empty_text(ctx)) == NULL)
+		return NULL;
+	collate(a, n, f->inputcollid);
+	e = ws && n == 1 ? end : a[ws];
+	for (int i = ws + 1; i <= n; i++)
+	{
+		bool		last = i == n;	/* null becomes '' */
+		bool		by_ws = ws && !last;
+
+		step = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 3);
+		if (step == NULL)
+			return refuse(ctx, "out of memory");
+		step[0] = e;
+		step[1] = by_ws ? a[0] : last ? end : a[i];
+		step[2] = by_ws ? a[i] : NULL;
+		e = call(ctx, by_ws ? AX_FN_CONCAT_WS_STEP : AX_FN_CONCAT_STEP, step, by_ws ? 3 : 2);
+		if (e == NULL)
+			return NULL;
+	}
+	if (!ws || (a[0]->kind == AX_X_CONST && !a[0]->u.val.null))
+		return e;
+	/* without a separator there is nothing */
+	step = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 3);
+	if (step == NULL)
+		return refuse(ctx, "out of memory");
+	if (!afdw_type(TEXTOID, -1, f->funccollid, &text, &obstacle))
+		return refuse(ctx, "%s", obstacle);
+	step[0] = call1(ctx, AX_FN_IS_NULL, a[0]);
+	null = constant(ctx, (Datum) 0, true, TEXTOID, -1, f->funccollid);
+	if (step[0] == NULL || null == NULL)
+		return NULL;
+	step[1] = null;
+	step[2] = e;
+	return built(ctx, ax_expr_case(&ctx->plan->task, ctx->plan->arena, step, 3, text, &e), &e);
+}
+
+/* A conversion by the output function of one type and the input function of another. */
+static ax_expr *
+coerce_via_io(AfdwTranslate *ctx, CoerceViaIO *c)
+{
+	Oid			from = exprType((Node *) c->arg);
+	Oid			to = c->resulttype;
+	ax_fn		fn = afdw_shippable_conversion(from == VARCHAROID ? TEXTOID : from,
+											   to == VARCHAROID ? TEXTOID : to, &ctx->reason);
+
+	if (fn == AX_FN_NONE)
+		return NULL;
+	return checked(ctx, call1(ctx, fn, afdw_translate(ctx, c->arg)), to, -1, c->resultcollid);
+}
+
+/* GREATEST and LEAST, two at a time. */
+static ax_expr *
+min_max(AfdwTranslate *ctx, MinMaxExpr *m)
+{
+	TypeCacheEntry *cache = lookup_type_cache(m->minmaxtype, TYPECACHE_BTREE_OPFAMILY);
+	ax_expr   **a;
+	ax_expr    *e;
+
+	if (!afdw_shippable_order(m->minmaxtype, cache->btree_opf, m->inputcollid, &ctx->reason))
+		return NULL;
+	a = arguments(ctx, m->args);
+	if (a == NULL)
+		return NULL;
+	collate(a, list_length(m->args), m->inputcollid);
+	e = a[0];
+	for (int i = 1; i < list_length(m->args); i++)
+	{
+		ax_expr   **two = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 2);
+
+		if (two == NULL)
+			return refuse(ctx, "out of memory");
+		two[0] = e;
+		two[1] = a[i];
+		e = call(ctx, m->op == IS_GREATEST ? AX_FN_GREATEST : AX_FN_LEAST, two, 2);
+		if (e == NULL)
+			return NULL;
+	}
+	return checked(ctx, e, m->minmaxtype, -1, m->minmaxcollid);
+}
+
+/* (a, b) < (c, d): a < c OR (a = c AND b < d); the last pair by the operator itself. */
+static ax_expr *
+row_compare(AfdwTranslate *ctx, RowCompareExpr *r)
+{
+	ax_expr    *e = NULL;
+
+	for (int i = list_length(r->opnos) - 1; i >= 0; i--)
+	{
+		Node	   *left = list_nth(r->largs, i);
+		Oid			collation = list_nth_oid(r->inputcollids, i);
+		ax_fn		fn = afdw_shippable_function(get_opcode(list_nth_oid(r->opnos, i)), collation,
+												 exprType(left), &ctx->reason);
+		ax_fn		strict = fn == AX_FN_LT || fn == AX_FN_LE ? AX_FN_LT : AX_FN_GT;
+		ax_expr   **a;
+		ax_expr   **both = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 2);
+		ax_expr   **either = ax_arena_alloc(ctx->plan->arena, sizeof(ax_expr *) * 2);
+
+		if (fn == AX_FN_NONE)
+			return NULL;
+		if (fn < AX_FN_LT || fn > AX_FN_GE)
+			return refuse(ctx, "the operator is not an order");
+		a = arguments(ctx, list_make2(left, list_nth(r->rargs, i)));
+		if (a == NULL)
+			return NULL;
+		if (both == NULL || either == NULL)
+			return refuse(ctx, "out of memory");
+		collate(a, 2, collation);
+		if (e == NULL)
+		{
+			e = call(ctx, fn, a, 2);
+			if (e == NULL)
+				return NULL;
+			continue;
+		}
+		both[1] = e;
+		if ((either[0] = call(ctx, strict, a, 2)) == NULL ||
+			(both[0] = call(ctx, AX_FN_EQ, a, 2)) == NULL ||
+			(either[1] = boolean(ctx, AX_X_AND, both, 2)) == NULL ||
+			(e = boolean(ctx, AX_X_OR, either, 2)) == NULL)
+			return NULL;
+	}
+	return e;
 }
 
 /* a IS DISTINCT FROM b: like the operator =, but never null. */
@@ -709,6 +903,10 @@ translate_node(AfdwTranslate *ctx, Expr *expr)
 
 				if (f->funcretset || f->funcvariadic)
 					return refuse(ctx, "a set-returning or variadic function");
+				if (f->funcid == F_CONCAT || f->funcid == F_CONCAT_WS)
+					return concat(ctx, f);
+				if (f->args != NIL && is_float_to_numeric(f))
+					return float_to_numeric(ctx, f);
 				return function(ctx, f->funcid, f->inputcollid, f->args, (Node *) f);
 			}
 		case T_DistinctExpr:
@@ -769,11 +967,11 @@ translate_node(AfdwTranslate *ctx, Expr *expr)
 		case T_RelabelType:
 			return relabel(ctx, (RelabelType *) expr);
 		case T_MinMaxExpr:
-			return refuse(ctx, "the engine has no GREATEST and LEAST");
+			return min_max(ctx, (MinMaxExpr *) expr);
+		case T_RowCompareExpr:
+			return row_compare(ctx, (RowCompareExpr *) expr);
 		case T_CoerceViaIO:
-			return refuse(ctx, "cast from %s to %s",
-						  format_type_be(exprType((Node *) ((CoerceViaIO *) expr)->arg)),
-						  format_type_be(((CoerceViaIO *) expr)->resulttype));
+			return coerce_via_io(ctx, (CoerceViaIO *) expr);
 		case T_SubPlan:
 		case T_AlternativeSubPlan:
 		case T_SubLink:

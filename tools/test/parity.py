@@ -3,8 +3,9 @@
 
 For each AX_PG line the server's function is looked up by its token, applied to columns that hold
 the edge values of its argument types in all combinations, and to a constant in each place; for
-each AX_FN line without such a line FORMS below says what SQL reaches it. A line that is reached by
-nothing fails, so does an expression that is not pushed down (EXPLAIN must be one Foreign Scan).
+each AX_FN line without such a line FORMS (parity_values.py) says what SQL reaches it. A line that
+nothing reaches fails, so does an expression that is not pushed down (EXPLAIN must be one Foreign
+Scan).
 
 The heap table is PostgreSQL's answer. Compared are type, text (scale, sign of zero and NULL with
 it) and, row by row, the SQLSTATE of errors, for two files: dictionary pages and plain ones.
@@ -16,10 +17,8 @@ or to expressions that contain it.
 
 import os
 import re
-import struct
 import sys
 import tempfile
-import uuid
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -27,173 +26,22 @@ sys.path.insert(0, os.path.join(ROOT, "test", "diff"))
 sys.path.insert(0, os.path.join(ROOT, "tools", "gen"))
 import make_parquet as mp  # noqa: E402
 import pgwire  # noqa: E402
+from parity_values import (CONSTANTS, DECIMALS_B, DECLARED, EDGES, FORMS, KINDS,  # noqa: E402
+                           LITERALS, OTHER_VERSIONS, PLACES, TYPE_OF, column, literal)
 
 DEF = os.path.join(ROOT, "src", "engine", "func", "functions.def")
-DAY = 86400 * 1000000
 SIDE = 20           # edge values a type; the table has the square of it as rows
 CONSTANT = 3        # edge values that are tried as a constant in each place
 FAILING = 20        # rows that are asked for each SQLSTATE of an expression
 
 
-# ---------------------------------------------------------------- edge values
-
-def days(year, month, day):
-    """Days since 1970 in the proleptic Gregorian calendar; years below 1 are BC."""
-    y = year - (month <= 2)
-    doy = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return y * 365 + y // 4 - y // 100 + y // 400 + doy - 719468
-
-
-def date_text(year, month, day):
-    return "%04d-%02d-%02d%s" % (year if year > 0 else 1 - year, month, day, "" if year > 0 else " BC")
-
-
-DATES = [(2000, 1, 1), (1970, 1, 1), (2024, 2, 29), (2023, 12, 31), (2024, 12, 30), (1999, 12, 31),
-         (1900, 3, 1), (1, 1, 1), (0, 12, 31), (-4712, 1, 1), (9999, 12, 31), (10000, 1, 1),
-         (294246, 12, 31), (2001, 1, 1), (2020, 10, 31), (1582, 10, 15)]
-CLOCKS = [0, 1, 43200000000, 86399999999, 3600000000, 12345678, 59999999, 82800000001]
-
-
-def clock_text(micros):
-    return "%02d:%02d:%02d.%06d" % (micros // 3600000000, micros // 60000000 % 60,
-                                    micros // 1000000 % 60, micros % 1000000)
-
-
-def stamps(zone):
-    out = []
-    for i, date in enumerate(DATES):
-        clock = CLOCKS[i % len(CLOCKS)]
-        text = date_text(*date).split(" ")
-        text.insert(1, clock_text(clock) + zone)
-        out.append((days(*date) * DAY + clock, " ".join(text)))
-    return out
-
-
-def same(*values):
-    return [(v, str(v)) for v in values]
-
-
-def decimals(scale, *texts):
-    return [(int(round(float(t) * 10**scale)), t) for t in texts]
-
-
-def floats(*extra):
-    named = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
-    values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.25, 100.0, 1e10, -1e10,
-              float("inf"), float("-inf"), float("nan")] + list(extra)
-    return [(v, "NaN" if v != v else named.get(v, repr(v))) for v in values]
-
-
-def single(bits):
-    return struct.unpack("<f", struct.pack("<I", bits))[0]
-
-
-TEXTS = ["", "a", "abc", "ABC abc", " blank ", "  ", "h\u00e4llo w\u00f6rld", "\u20ac\u4e2d\U0001f600x", "a,b,,c",
-         "%_\\", "aaa", "abcabc", "http://x.de/p?q=1", "Zebra\nline", "12", "-7", "tRuE", "x" * 40, "O'Neil-mc donald"]
-
-# type name: (kind in the file, kinds of the places or None, [(value in the file, literal)])
-EDGES = {
-    "boolean": ("bool", [(True, "true"), (False, "false")]),
-    "smallint": ("int16", same(0, 1, -1, 2, 3, -3, 7, 10, 15, 16, 17, 31, 100, 255, 12345, 32767, -32767, -32768, 6)),
-    "integer": ("int32", same(0, 1, -1, 2, 3, -3, 5, 7, 31, 32, 33, 100, 1000, 12345, 65536, 2**31 - 1, -2**31,
-                              -2**31 + 1, 2024)),
-    "bigint": ("int64", same(0, 1, -1, 2, -3, 7, 33, 63, 64, 100, 12345, 10**10, 2**31, -2**31 - 1, 2**53 + 1,
-                             2**63 - 1, -2**63, -2**63 + 1, 20)),
-    "real": ("float", floats(single(1), single(0x7f7fffff), -single(0x7f7fffff))),
-    "double precision": ("double", floats(5e-324, 1.7976931348623157e308, 0.1)),
-    "numeric": ("decimal(12,3)", decimals(3, "0.000", "1.000", "-1.000", "0.001", "-0.001", "0.500", "-0.500", "1.500",
-                                          "2.500", "-2.500", "10.000", "99.995", "123456.789", "-123456.789",
-                                          "999999999.999", "-999999999.999", "7.000", "3.333", "100.000")),
-    "text": ("string", [(t, t) for t in TEXTS]),
-    "bytea": ("binary", [(b, "\\x" + b.hex()) for b in (
-        b"", b"\0", b"a", b"abc", b"\xff\xfe", b"abc\0d", b"\x80", b"ab", b"b", b"\x7f" * 20, b" a ")]),
-    "date": ("date", [(days(*d), date_text(*d)) for d in DATES] + [(days(5874897, 12, 31), "5874897-12-31")]),
-    "time without time zone": ("time", [(c, clock_text(c)) for c in CLOCKS]),
-    "timestamp without time zone": ("timestamp", stamps("")),
-    "timestamp with time zone": ("timestamptz", stamps("+00")),
-    "interval": ("interval", [((m, d, ms), "%d months %d days %d milliseconds" % (m, d, ms)) for m, d, ms in (
-        (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 30, 0), (0, 0, 1), (0, 0, 86400000), (12, 0, 0), (13, 31, 3661001),
-        (0, 29, 86400000), (2, 40, 90000000), (1200, 0, 0), (0, 100000, 0), (0, 0, 3600000))]),
-    "uuid": ("uuid", [(uuid.UUID(int=i).bytes, str(uuid.UUID(int=i))) for i in (
-        0, 1, 2**127, 2**128 - 1, 0x123456789abcdef0123456789abcdef, 255)]),
-    "character": ("string", [(t, t) for t in ("", "a", "a ", "ab", "abc  ", "B", "\u00e4\u20ac", "abcde", "  x", "a\t")]),
-}
-DECLARED = {"character": "character(5)", "numeric": {"a": "numeric(12,3)", "b": "numeric(9,2)", "c": "numeric(9,2)"}}
-DECIMALS_B = decimals(2, "0.00", "1.00", "-1.00", "0.01", "-0.01", "0.50", "2.00", "-2.00", "3.00", "0.30", "10.00",
-                      "0.05", "1234567.89", "-9999999.99", "9999999.99")
-# Constants that no file can hold, tried beside the edge values.
-LITERALS = {
-    "numeric": ["NaN", "Infinity", "-Infinity", "1.10", "0"],
-    "date": ["infinity", "-infinity"],
-    "timestamp without time zone": ["infinity", "-infinity"],
-    "timestamp with time zone": ["infinity", "-infinity"],
-    "interval": ["-1 months 3 days -00:00:01", "-10 days", "1 mon -30 days"],
-    "time without time zone": ["24:00:00"],
-    "double precision": ["-3"],
-}
-PLACES = "abcd"
-
-# ---------------------------------------------------------------- what reaches a line
-
-LIKES = ["abc", "a%", "%c", "%b%", "_", "%_b%c", "h\u00e4%", "%\\%%", "", "%"]
-REGEXES = ["^a", "c$", "b.*c", "[[:alpha:]]+", "^[a-z]+$", "\\d", "^https?://([^/]+)/.*$", "\\w-\\w", "A|b", "", "^$"]
-UNITS = ["microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year",
-         "decade", "century", "millennium"]
-FIELDS = UNITS + ["dow", "isodow", "doy", "isoyear", "julian", "epoch"]
-# Constants of places that must be constant: {line: [tuple of (place, literal)]}.
-CONSTANTS = {
-    "LIKE": [((2, p),) for p in LIKES], "NOT_LIKE": [((2, p),) for p in LIKES],
-    "ILIKE": [((2, p),) for p in LIKES if p.isascii()], "NOT_ILIKE": [((2, p),) for p in LIKES if p.isascii()],
-    "REGEXP_REPLACE": [((2, p), (3, r)) for p in ("^a(.*)$", "^https?://([^/]+)/.*$") for r in ("\\1", "[\\&]", "")],
-    "REGEXP_REPLACE_FLAGS": [((2, "^a(b?)(.*)$"), (3, "\\2\\1"), (4, f)) for f in ("", "g")],
-    "REGEXP_SUBSTRING": [((2, p),) for p in ("^([a-z]*).*$", "^a.*$")],
-    "EXTRACT": {"date": [((1, u),) for u in FIELDS[5:]], "timestamp with time zone": [((1, "epoch"),)],
-                None: [((1, u),) for u in FIELDS]},
-    "DATE_PART": [((1, u),) for u in FIELDS], "DATE_TRUNC": [((1, u),) for u in UNITS],
-    "ROUND_TO": [((2, n),) for n in ("0", "2", "5", "-1", "-5", "20")],
-    "TRUNC_TO": [((2, n),) for n in ("0", "1", "-2", "10")],
-    "NUM_COERCE": [((2, str((p << 16 | s) + 4)),) for p, s in ((12, 3), (6, 2), (20, 6), (3, 0))],
-}
-for _line in ("REGEX", "NOT_REGEX", "IREGEX", "NOT_IREGEX"):
-    CONSTANTS[_line] = [((2, p),) for p in REGEXES if _line in ("IREGEX", "NOT_IREGEX") or "\\" not in p and ":" not in p]
-for _line in ("REGEX", "NOT_REGEX", "REGEXP_REPLACE", "REGEXP_REPLACE_FLAGS", "REGEXP_SUBSTRING"):
-    CONSTANTS[_line + "_C"] = CONSTANTS[_line]
-for _line in ("REGEX_C", "NOT_REGEX_C"):
-    CONSTANTS[_line] = [((2, p),) for p in REGEXES]
-
-# SQL for lines that are no function of the server; {T} stands for each type's name in columns.
-FORMS = {
-    "DISTINCT": ["a_{T} IS DISTINCT FROM b_{T}"],
-    "NOT_DISTINCT": ["a_{T} IS NOT DISTINCT FROM b_{T}"],
-    "NOT": ["NOT a_boolean"],
-    "IS_NULL": ["a_{T} IS NULL", "a_boolean IS UNKNOWN"],
-    "IS_NOT_NULL": ["a_{T} IS NOT NULL", "a_boolean IS NOT UNKNOWN"],
-    "IS_TRUE": ["a_boolean IS TRUE"], "IS_NOT_TRUE": ["a_boolean IS NOT TRUE"],
-    "IS_FALSE": ["a_boolean IS FALSE"], "IS_NOT_FALSE": ["a_boolean IS NOT FALSE"],
-    "DATE_ORDER": ["a_date < b_timestamp", "a_date = b_timestamp", "b_timestamp <= a_date"],
-}
-# What is no line: kinds of expressions over all types.
-KINDS = [
-    "coalesce(a_{T}, b_{T})", "nullif(a_{T}, b_{T})", "CASE WHEN a_boolean THEN a_{T} ELSE b_{T} END",
-    "CASE a_{T} WHEN b_{T} THEN 1 WHEN c_{T} THEN 2 ELSE 3 END", "a_{T} IN (b_{T}, c_{T})",
-]
-
-
-def column(place, name):
-    return "%s_%s" % (place, name.split(" ")[0] if name not in (
-        "timestamp with time zone", "double precision") else {"double precision": "double"}.get(name, "timestamptz"))
-
-
-def literal(text, name):
-    return "'%s'::%s" % (text.replace("'", "''"), name)
-
-
 # ---------------------------------------------------------------- functions.def
 
 class Line:
-    def __init__(self, name, shown, nargs, flags):
-        self.name, self.shown, self.nargs, self.flags = name, shown, nargs, flags
+    def __init__(self, name, flags):
+        self.name, self.flags = name, flags
         self.tokens = []    # (token, version)
+        self.io = []        # (from, to) of casts by output and input functions
 
 
 def of_version(text, version):
@@ -220,10 +68,13 @@ def read_def(version):
     text = of_version(text.replace("\\\n", " "), version)
     for macro, body in re.findall(r"#define (\w+)\(T\)(.*)", text):
         text = re.sub(r"^#define %s.*$" % macro, "", text, flags=re.M)
-        text = re.sub(r"\b%s\((\w+)\)" % macro, lambda m, b=body: b.replace("##T##", m[1]).replace("##T", m[1]), text)
+        text = re.sub(r"\b%s\((\w+)\)" % macro,
+                      lambda m, b=body: re.sub("##T(##|\\b)", m[1], b), text)
     lines = {}
-    for name, shown, nargs, flags in re.findall(r'AX_FN\((\w+), "([^"]*)", (\d+), \w+, (\w+)\)', text):
-        lines[name] = Line(name, shown, int(nargs), flags)
+    for name, flags in re.findall(r'AX_FN\((\w+), "[^"]*", \d+, \w+, (\w+)\)', text):
+        lines[name] = Line(name, flags)
+    for name, source, target in re.findall(r"AX_PG_IO\((\w+), (\w+)OID, (\w+)OID\)", text):
+        lines[name].io.append((TYPE_OF[source], TYPE_OF[target]))
     for name, token, version in re.findall(r"AX_PG\((\w+), (\w+), (\d+)\)", text):
         lines[name].tokens.append((token, int(version)))
     names = list(lines)
@@ -235,10 +86,11 @@ def read_def(version):
 
 def server_functions(c):
     """{token: (name, [argument types])} as fmgroids.h names them."""
-    rows = c.simple("SELECT proname, array_to_string(ARRAY(SELECT format_type(t, NULL) FROM unnest(proargtypes)"
-                    " WITH ORDINALITY AS u(t, i) ORDER BY i), ';'), array_to_string(ARRAY(SELECT typname FROM"
-                    " unnest(proargtypes) WITH ORDINALITY AS u(t, i) JOIN pg_type ON pg_type.oid = t ORDER BY i), '_')"
-                    " FROM pg_proc WHERE oid < 16384")[-1].rows
+    rows = c.simple("""SELECT proname,
+        coalesce(string_agg(format_type(t.oid, NULL), ';' ORDER BY i), ''),
+        coalesce(string_agg(typname, '_' ORDER BY i), '')
+        FROM pg_proc p LEFT JOIN LATERAL unnest(proargtypes) WITH ORDINALITY AS u(t, i) ON true
+        LEFT JOIN pg_type t ON t.oid = u.t WHERE p.oid < 16384 GROUP BY p.oid, proname""")[-1].rows
     seen = {}
     for row in rows:
         seen[row[0]] = seen.get(row[0], 0) + 1
@@ -247,7 +99,8 @@ def server_functions(c):
         token = "F_" + name.upper()
         if seen[name] > 1:
             token += "_" + short.upper() if short else "_"
-        out[token] = (name, [{"bpchar": "character"}.get(t, t) for t in types.split(";")] if types else [])
+        types = types.replace("character varying", "text")
+        out[token] = (name, types.split(";") if types else [])
     return out
 
 
@@ -263,11 +116,12 @@ def calls(line, name, types):
         return column(PLACES[i % 3], types[i]) + (collate if types[i] == "text" and i == 0 else "")
 
     def call(constants):
-        return 'pg_catalog."%s"(%s)' % (name, ", ".join(arg(i, constants.get(i)) for i in range(len(types))))
+        args = [arg(i, constants.get(i)) for i in range(len(types))]
+        return 'pg_catalog."%s"(%s)' % (name, ", ".join(args))
 
     fixed = CONSTANTS.get(line.name)
     if isinstance(fixed, dict):
-        fixed = fixed.get(types[-1], fixed[None])
+        fixed = fixed.get(tuple(types), fixed.get(None))
     if fixed:
         return [call({place - 1: text for place, text in constants}) for constants in fixed]
     out = [call({})]
@@ -292,20 +146,26 @@ def expressions(lines, functions, version):
             name, types = functions[token]
             unknown = [t for t in types if t not in EDGES]
             if unknown:
-                missed.append("%s: no edge values of type %s" % (line.name, unknown[0]))
+                if line.name not in FORMS:
+                    missed.append("%s: no edge values of type %s" % (line.name, unknown[0]))
                 continue
             out += [(line.name, e) for e in calls(line, name, types)]
+        out += [(line.name, "%s::%s" % (column("a", source), target)) for source, target in line.io]
         out += [(line.name, e) for form in FORMS.get(line.name, []) for e in over_types(form)]
-        if len(out) == before and not [t for t, since in line.tokens if since > version]:
+        other = line.name in OTHER_VERSIONS and version not in OTHER_VERSIONS[line.name]
+        other = other or any(since > version for _, since in line.tokens)
+        if len(out) == before and not other:
             missed.append("%s: no query reaches it" % line.name)
     out += [("kinds", e) for form in KINDS for e in over_types(form)]
     return out, missed
 
 
 def over_types(form):
+    form = form.replace("{E}", "color")
     if "{T}" not in form:
         return [form]
-    return [form.replace("{T}", column("a", name)[2:]) for name in EDGES]
+    return [form.replace("{T}", column("a", name)[2:]) for name in EDGES
+            if name != "color" or not re.search("<[^>]|>=|BETWEEN|greatest|least", form)]
 
 
 # ---------------------------------------------------------------- tables
@@ -336,9 +196,12 @@ def make_tables(c, folder):
         tuples.append("(%d, %s)" % (i, ", ".join(
             "NULL" if t is None else "'" + t.replace("'", "''") + "'" for _, t in row)))
     script = ["SET client_min_messages = warning", "CREATE EXTENSION IF NOT EXISTS analytics_fdw",
-              "CREATE TABLE heap (%s)" % ", ".join(declared), "INSERT INTO heap VALUES " + ", ".join(tuples)]
+              "CREATE TYPE color AS ENUM ('red', 'green', 'blue')",
+              "CREATE TABLE heap (%s)" % ", ".join(declared),
+              "INSERT INTO heap VALUES " + ", ".join(tuples)]
     for table, layout in (("dict", dict(row_group_rows=250, page_rows=100, codec="snappy")),
-                          ("plain", dict(dictionary=False, statistics=False, page_version=2, codec="zstd"))):
+                          ("plain", dict(dictionary=False, statistics=False, page_version=2,
+                                         codec="zstd"))):
         path = os.path.join(folder, table + ".parquet")
         mp.write(path, columns, rows, mp.Layout(**layout))
         os.chmod(path, 0o644)
@@ -351,8 +214,8 @@ def make_tables(c, folder):
 
 
 # SQLSTATE of an expression on single rows, '' where there is none.
-STATES = """CREATE FUNCTION states(tab text, expr text, ids int[]) RETURNS TABLE (id int, state text)
-LANGUAGE plpgsql AS $$
+STATES = """CREATE FUNCTION states(tab text, expr text, ids int[]) 
+RETURNS TABLE (id int, state text) LANGUAGE plpgsql AS $$
 BEGIN
   FOREACH id IN ARRAY ids LOOP
     state := '';
@@ -384,7 +247,8 @@ class Check:
         return self.c.simple(sql)[-1]
 
     def states(self, table, expr, ids):
-        answer = self.rows("SELECT * FROM states('%s', $x$%s$x$, '{%s}')" % (table, expr, ",".join(ids)))
+        answer = self.rows("SELECT * FROM states('%s', $x$%s$x$, '{%s}')" % (
+            table, expr, ",".join(ids)))
         if answer.sqlstate:
             return {i: answer.sqlstate for i in ids}
         return dict(answer.rows)
@@ -400,7 +264,7 @@ class Check:
 
     def reason(self, plan):
         found = [text.strip() for text in plan if "Not Pushed" in text]
-        return "not pushed down: " + (found[0] if found else " / ".join(t.strip() for t in plan[:3]))
+        return "not pushed down: " + (found or [" / ".join(t.strip() for t in plan[:3])])[0]
 
     def expression(self, line, expr):
         """Compares one expression on both foreign tables."""
@@ -434,8 +298,8 @@ class Check:
         if len(have.rows) != len(want.rows) or mine != theirs:
             wrong = [i for i in theirs if mine.get(i, "no row") != theirs[i]]
             self.fail(line, expr, table, "%d rows for %d; %d differ, first row %s: %s for %s" % (
-                len(have.rows), len(want.rows), len(wrong), wrong[:1], [mine.get(i) for i in wrong[:1]],
-                [theirs[i] for i in wrong[:1]]))
+                len(have.rows), len(want.rows), len(wrong), wrong[:1],
+                [mine.get(i) for i in wrong[:1]], [theirs[i] for i in wrong[:1]]))
             return False
         if bad:
             asked = spread(bad)
@@ -450,7 +314,8 @@ class Check:
     def filters(self, line, expr, table, where, truth):
         """A condition: WHERE with it and without it."""
         for form, wanted in (("(%s)", "t"), ("NOT (%s)", "f")):
-            sql = "SELECT id FROM %s %s %s %s" % (table, where, "AND" if where else "WHERE", form % expr)
+            sql = "SELECT id FROM %s %s %s" % (
+                table, where + " AND" if where else "WHERE", form % expr)
             pushed, plan = self.is_pushed(sql)
             if not pushed:
                 self.fail(line, form % expr, table, self.reason(plan))

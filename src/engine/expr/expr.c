@@ -289,6 +289,10 @@ ax_status ax_expr_coalesce(ax_task *t, ax_arena *a, ax_expr **args, uint32_t n, 
              ax_type_name(args[0]->type.id));
     AX_TRY(check_digits(t, args, n));
     AX_TRY(node_new(t, a, AX_X_COALESCE, args[0]->type, args, n, out));
+    for (uint32_t i = 1; i < n; i++) /* digits are told when all have the same */
+        if (args[i]->type.precision != args[0]->type.precision
+            || args[i]->type.scale != args[0]->type.scale)
+            (*out)->type.precision = (*out)->type.scale = 0;
     seal(*out);
     return AX_OK;
 }

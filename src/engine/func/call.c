@@ -17,14 +17,22 @@ ax_kt ax_kt_of(uint8_t phys)
     }
 }
 
+/* long: a case for each function */
 static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c, const ax_type *args)
 {
     if (c->fn >= AX_FN_DIV_TRUNC && c->fn <= AX_FN_SHR)
         return c->arg.phys == AX_P_NUM ? ax_bind_numeric(t, c) : ax_bind_math(t, c);
     if (ax_fn_get((ax_fn) c->fn)->flags & AX_FNF_ZONE)
         return ax_bind_zone(t, a, c);
+    if (c->fn >= AX_FN_TIME_ADD && c->fn <= AX_FN_FROM_EPOCH)
+        return ax_bind_interval(t, c);
+    if (c->fn >= AX_FN_BOOL_TO_INT && c->fn <= AX_FN_VARCHAR)
+        return ax_bind_conv(t, c);
     switch ((ax_fn) c->fn)
     {
+        case AX_FN_GREATEST:
+        case AX_FN_LEAST:
+            return ax_bind_pick(t, c);
         case AX_FN_EQ:
         case AX_FN_NE:
         case AX_FN_LT:
@@ -49,7 +57,7 @@ static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c, const ax_type 
         case AX_FN_DIV:
         case AX_FN_MOD:
             return c->arg.phys == AX_P_NUM ? ax_bind_numeric(t, c) : ax_bind_arith(t, c);
-        case AX_FN_FLOAT_TO_NUMERIC:
+        case AX_FN_FLOAT_COERCE:
             return ax_bind_numeric(t, c);
         case AX_FN_TO_INT2:
         case AX_FN_TO_INT4:
@@ -83,6 +91,16 @@ static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c, const ax_type 
         case AX_FN_REVERSE:
         case AX_FN_TRANSLATE:
         case AX_FN_ASCII:
+        case AX_FN_REPEAT:
+        case AX_FN_LPAD:
+        case AX_FN_RPAD:
+        case AX_FN_OVERLAY:
+        case AX_FN_OVERLAY_FOR:
+        case AX_FN_INITCAP:
+        case AX_FN_CHR:
+        case AX_FN_TO_HEX:
+        case AX_FN_CONCAT_STEP:
+        case AX_FN_CONCAT_WS_STEP:
             return ax_bind_str(t, a, c);
         case AX_FN_ILIKE:
         case AX_FN_NOT_ILIKE:

@@ -51,7 +51,14 @@ ax_status ax_bind_regex(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_time(ax_task *t, ax_call *c, const ax_type *args);
 ax_status ax_bind_zone(ax_task *t, ax_arena *a, ax_call *c);
 ax_status ax_bind_math(ax_task *t, ax_call *c);
+ax_status ax_bind_float(ax_task *t, ax_call *c);
+ax_status ax_bind_interval(ax_task *t, ax_call *c);
+ax_status ax_bind_conv(ax_task *t, ax_call *c);
+ax_status ax_bind_pick(ax_task *t, ax_call *c);
 ax_status ax_bind_numeric(ax_task *t, ax_call *c);
+/* Their combinations of types; NULL or why not, as ax_fn_resolve. */
+const char *ax_resolve_interval(ax_fn fn, const ax_type *args, ax_fn_shape *out);
+const char *ax_resolve_conv(ax_fn fn, const ax_type *args);
 bool ax_numeric_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *konst);
 
 /* May the rows be searched as one span of bytes? */

@@ -50,6 +50,58 @@ static ax_status run_abs_int(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
+/* The greatest common divisor, not negative; MIN and 0 or MIN have none. */
+static ax_status gcd(int64_t a, int64_t b, int64_t min, int64_t *out)
+{
+    uint64_t x = a < 0 ? -(uint64_t) a : (uint64_t) a, y = b < 0 ? -(uint64_t) b : (uint64_t) b;
+
+    while (y != 0)
+    {
+        uint64_t r = x % y;
+
+        x = y;
+        y = r;
+    }
+    *out = (int64_t) x;
+    return x == -(uint64_t) min ? AX_ERANGE : AX_OK;
+}
+
+static ax_status lcm(int64_t a, int64_t b, int64_t min, int64_t *out)
+{
+    int64_t d;
+
+    *out = 0;
+    if (a == 0 || b == 0)
+        return AX_OK;
+    AX_TRY(gcd(a, b, min, &d));
+    if (__builtin_mul_overflow(a / d, b, out) || *out <= min || *out > -(min + 1))
+        return AX_ERANGE;
+    *out = *out < 0 ? -*out : *out;
+    return AX_OK;
+}
+
+static ax_status run_gcd(const ax_call *c, ax_call_io *io)
+{
+    const ax_vec *a = io->arg[0], *b = io->arg[1];
+    int64_t min = ax_int_min(bits_of(c->kt));
+
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i);
+        int64_t x, y, r = 0;
+
+        if (ax_io_null(io, row))
+            continue;
+        x = load_int(a->u.data, c->kt, ax_arg_row(a, row));
+        y = load_int(b->u.data, c->kt, ax_arg_row(b, row));
+        if ((c->fn == AX_FN_GCD ? gcd(x, y, min, &r) : lcm(x, y, min, &r)) != AX_OK)
+            return ax_row_fail(io, AX_ERANGE, row, c->kt == AX_KT_I32 ? "integer out of range"
+                                                                      : "bigint out of range");
+        store_int(io->data, c->kt, row, r);
+    }
+    return AX_OK;
+}
+
 /* & | # of whole columns, one loop a type and operator. */
 #define BITS_LOOP(T, op)                                                                           \
     do                                                                                             \
@@ -211,8 +263,12 @@ static ax_status run_float(const ax_call *c, ax_call_io *io)
 ax_status ax_bind_math(ax_task *t, ax_call *c)
 {
     c->kt = (uint8_t) ax_kt_of(c->arg.phys);
+    if (c->fn >= AX_FN_CBRT && c->fn <= AX_FN_ATAN2)
+        return ax_bind_float(t, c);
     switch ((ax_fn) c->fn)
     {
+        case AX_FN_GCD:
+        case AX_FN_LCM: c->run = run_gcd; return AX_OK;
         case AX_FN_BIT_AND:
         case AX_FN_BIT_OR:
         case AX_FN_BIT_XOR: c->run = run_bits; return AX_OK;

@@ -4,6 +4,8 @@
 
 #include "func/numeric.h"
 
+#include <string.h>
+
 #define BEYOND "numeric value has more than 38 digits, which is all the engine computes with"
 
 static const char *message(const ax_call *c, ax_status s, const ax_num *a)
@@ -78,6 +80,7 @@ static inline ax_status unary(uint16_t fn, const ax_num *x, ax_num *out)
         case AX_FN_SIGN: *out = ax_num_sign(x); return AX_OK;
         case AX_FN_CEIL: *out = ax_num_ceil(x); return AX_OK;
         case AX_FN_FLOOR: *out = ax_num_floor(x); return AX_OK;
+        case AX_FN_TRIM_SCALE: *out = ax_num_trim_scale(x); return AX_OK;
         case AX_FN_ROUND: return ax_num_round(x, 0, out);
         default: return ax_num_trunc(x, 0, out);
     }
@@ -96,6 +99,33 @@ static ax_status run_unary(const ax_call *c, ax_call_io *io)
 
         if (s != AX_OK)
             return fail(c, io, row, s, x);
+    }
+    return AX_OK;
+}
+
+/* scale(n), min_scale(n): null where there is no number. */
+static ax_status run_scale(const ax_call *c, ax_call_io *io)
+{
+    const ax_vec *a = io->arg[0];
+    const ax_num *x = (const ax_num *) a->u.data;
+    bool had = io->has_null;
+
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i), ra = ax_arg_row(a, row);
+
+        if (ax_io_null(io, row) || (had && io->null[row]))
+            continue;
+        if (x[ra].special)
+        {
+            if (!io->has_null)
+                memset(io->null, 0, io->n);
+            io->has_null = true;
+            io->null[row] = 1;
+            continue;
+        }
+        ((int32_t *) io->data)[row] =
+            c->fn == AX_FN_SCALE ? x[ra].dscale : ax_num_trim_scale(&x[ra]).dscale;
     }
     return AX_OK;
 }
@@ -169,6 +199,8 @@ static ax_status run_from_numeric(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
+/* float::numeric(precision, scale).  More than 38 digits are too many for every precision that is
+ * pushed down. */
 static ax_status run_from_float(const ax_call *c, ax_call_io *io)
 {
     const ax_vec *a = io->arg[0];
@@ -177,16 +209,19 @@ static ax_status run_from_float(const ax_call *c, ax_call_io *io)
     for (uint32_t i = 0; i < ax_io_rows(io); i++)
     {
         uint32_t row = ax_io_row(io, i), ra = ax_arg_row(a, row);
+        ax_num whole;
         ax_status s;
 
         if (ax_io_null(io, row))
             continue;
         if (c->arg.id == AX_T_FLOAT4)
-            s = ax_num_from_f32(((const float *) a->u.data)[ra], &out[row]);
+            s = ax_num_from_f32(((const float *) a->u.data)[ra], &whole);
         else
-            s = ax_num_from_f64(((const double *) a->u.data)[ra], &out[row]);
+            s = ax_num_from_f64(((const double *) a->u.data)[ra], &whole);
+        if (s == AX_OK)
+            s = ax_num_coerce(&whole, c->result.precision, c->result.scale, &out[row]);
         if (s != AX_OK)
-            return fail(c, io, row, s, &out[row]);
+            return fail(c, io, row, s == AX_EBEYOND ? AX_ERANGE : s, &whole);
     }
     return AX_OK;
 }
@@ -194,16 +229,20 @@ static ax_status run_from_float(const ax_call *c, ax_call_io *io)
 /* ---- binding -------------------------------------------------------------------------------- */
 
 /* A typmod of numeric: precision and scale, the latter with 11 bits and a sign. */
+static bool read_typmod(const ax_value *v, int32_t *precision, int16_t *scale)
+{
+    int32_t typmod = v == NULL || v->null ? -1 : (int32_t) v->u.i - 4;
+
+    *precision = typmod >> 16 & 0xFFFF;
+    *scale = (int16_t) (((typmod & 0x7FF) ^ 1024) - 1024);
+    return typmod >= 0;
+}
+
 static ax_status bind_coerce(ax_task *t, ax_call *c)
 {
-    int32_t typmod;
+    bool known = read_typmod(c->konst[1], &c->result.precision, &c->result.scale);
 
-    if (c->konst[1]->null)
-        return AX_OK;
-    typmod = (int32_t) c->konst[1]->u.i - 4;
-    AX_CHECK(t, typmod >= 0, AX_EUNSUPPORTED, "numeric: no precision");
-    c->result.precision = (int16_t) (typmod >> 16 & 0xFFFF);
-    c->result.scale = (int16_t) (((typmod & 0x7FF) ^ 1024) - 1024);
+    AX_CHECK(t, known || c->konst[1]->null, AX_EUNSUPPORTED, "numeric: no precision");
     return AX_OK;
 }
 
@@ -227,6 +266,7 @@ ax_status ax_bind_numeric(ax_task *t, ax_call *c)
         case AX_FN_FLOOR:
         case AX_FN_ROUND:
         case AX_FN_TRUNC:
+        case AX_FN_TRIM_SCALE:
             c->run = run_unary;
             return AX_OK;
         case AX_FN_ROUND_TO:
@@ -236,8 +276,12 @@ ax_status ax_bind_numeric(ax_task *t, ax_call *c)
         case AX_FN_NUM_COERCE:
             c->run = run_scaled;
             return bind_coerce(t, c);
-        case AX_FN_FLOAT_TO_NUMERIC:
+        case AX_FN_FLOAT_COERCE:
             c->run = run_from_float;
+            return bind_coerce(t, c);
+        case AX_FN_SCALE:
+        case AX_FN_MIN_SCALE:
+            c->run = run_scale;
             return AX_OK;
         case AX_FN_TO_INT2:
         case AX_FN_TO_INT4:
@@ -277,6 +321,9 @@ bool ax_numeric_can_raise(ax_fn fn, const ax_type *args, const ax_value *const *
             return a.whole + 1 + scale > AX_NUM_DIGITS;
         case AX_FN_TO_FLOAT4: return !a.known || a.scale > 30;
         case AX_FN_TO_FLOAT8: return !a.known;
+        case AX_FN_SCALE:
+        case AX_FN_MIN_SCALE:
+        case AX_FN_TRIM_SCALE: return false;
         default: return true;
     }
 }
@@ -300,6 +347,18 @@ static ax_num_bound digits_of(ax_type type, const ax_value *konst)
     for (; whole > 0; whole /= 10)
         b.whole++;
     return b;
+}
+
+/* What numeric(p, s) holds; unknown when that may be more than 38 digits. */
+static ax_num_bound digits_of_typmod(const ax_value *typmod)
+{
+    int32_t precision;
+    int16_t scale;
+
+    if (!read_typmod(typmod, &precision, &scale) || scale > precision)
+        return (ax_num_bound){0};
+    return (ax_num_bound){precision - (scale < 0 ? scale : 0) <= AX_NUM_DIGITS, precision - scale,
+                          scale > 0 ? scale : 0};
 }
 
 static ax_num_bound digits_to_scale(ax_num_bound a, const ax_value *scale)
@@ -337,14 +396,19 @@ const char *ax_fn_digits(ax_fn fn, const ax_type *args, const ax_value *const *k
 
     if (result->id != AX_T_NUMERIC)
         return NULL;
-    if (fn == AX_FN_FLOAT_TO_NUMERIC)
-        return why;
     a = digits_of(args[0], konst[0]);
     switch (fn)
     {
         case AX_FN_TO_NUMERIC:
         case AX_FN_NEG:
+        case AX_FN_TRIM_SCALE:
         case AX_FN_ABS: r = a; break;
+        case AX_FN_NUM_COERCE:
+        case AX_FN_FLOAT_COERCE:
+            r = digits_of_typmod(konst[1]);
+            if (!r.known)
+                return why;
+            break;
         case AX_FN_SIGN: r = (ax_num_bound){true, 1, 0}; break;
         case AX_FN_CEIL:
         case AX_FN_FLOOR:

@@ -217,7 +217,7 @@ static ax_status run_strpos(const ax_call *c, ax_call_io *io)
             needle = ax_needle_make(q, m);
         at = k->find(p, n, &needle);
         if (at < n)
-            out[row] = (int32_t) count_chars(p, at) + 1;
+            out[row] = (int32_t) (c->arg.id == AX_T_BYTEA ? at : count_chars(p, at)) + 1;
     }
     return AX_OK;
 }

@@ -273,7 +273,6 @@ static ax_status run_ts_diff(const ax_call *c, ax_call_io *io)
 {
     const ax_vec *a = io->arg[0], *b = io->arg[1];
 
-    (void) c;
     for (uint32_t i = 0; i < ax_io_rows(io); i++)
     {
         uint32_t row = ax_io_row(io, i);
@@ -281,8 +280,8 @@ static ax_status run_ts_diff(const ax_call *c, ax_call_io *io)
         if (!ax_io_null(io, row)
             && ax_ts_diff(((const int64_t *) a->u.data)[ax_arg_row(a, row)],
                           ((const int64_t *) b->u.data)[ax_arg_row(b, row)],
-                          &((ax_interval *) io->data)[row]) != AX_OK)
-            return ax_row_fail(io, AX_EDATETIME, row, "cannot subtract infinite timestamps");
+                          c->fn == AX_FN_TS_DIFF_WRAP, &((ax_interval *) io->data)[row]) != AX_OK)
+            return ax_row_fail(io, AX_EDATETIME, row, "cannot subtract these timestamps");
     }
     return AX_OK;
 }
@@ -353,7 +352,8 @@ ax_status ax_bind_time(ax_task *t, ax_call *c, const ax_type *args)
         case AX_FN_TS_SUB:
         case AX_FN_DATE_ADD_INTERVAL:
         case AX_FN_DATE_SUB_INTERVAL: c->run = run_add_interval; return AX_OK;
-        case AX_FN_TS_DIFF: c->run = run_ts_diff; return AX_OK;
+        case AX_FN_TS_DIFF:
+        case AX_FN_TS_DIFF_WRAP: c->run = run_ts_diff; return AX_OK;
         case AX_FN_DATE_BIN: c->run = run_bin; return AX_OK;
         case AX_FN_EXTRACT:
         case AX_FN_DATE_PART:

@@ -11,8 +11,8 @@
  * Versions.  What differs between servers: from 17 on date_trunc looks at the unit of an infinite
  * timestamp too (no difference for units that are built), timestamp - timestamp with infinities is
  * an infinite interval instead of an error, and infinite intervals exist: callers must not hand
- * them in.  Before 17 a difference of timestamps above 2^63 microseconds wraps in the server; here
- * it is an error.
+ * them in.  Before 17 a difference of timestamps above 2^63 microseconds wraps in the server; from
+ * 17 on it is an error.
  *
  * Zones.  A zone is a table of offsets made by the server (there is no zone data in the engine);
  * rules of gaps and overlaps are those of the server's DetermineTimeZoneOffset. */
@@ -151,8 +151,8 @@ ax_status ax_date_diff(int32_t a, int32_t b, int32_t *out) AX_MUST_USE;
 ax_status ax_ts_add(int64_t ts, const ax_interval *iv, int sign, int64_t *out) AX_MUST_USE;
 ax_status ax_date_add_interval(int32_t d, const ax_interval *iv, int sign, int64_t *out)
     AX_MUST_USE;
-/* a - b in days and time, as justify_hours leaves it */
-ax_status ax_ts_diff(int64_t a, int64_t b, ax_interval *out) AX_MUST_USE;
+/* a - b in days and time, as justify_hours leaves it.  wrap: modulo 2^64 microseconds */
+ax_status ax_ts_diff(int64_t a, int64_t b, bool wrap, ax_interval *out) AX_MUST_USE;
 
 ax_status ax_date_to_ts(int32_t d, int64_t *out) AX_MUST_USE;
 int32_t ax_ts_to_date(int64_t ts);

@@ -130,11 +130,11 @@ ax_status ax_date_add_interval(int32_t d, const ax_interval *iv, int sign, int64
     return s == AX_OK ? ax_ts_add(ts, iv, sign, out) : s;
 }
 
-ax_status ax_ts_diff(int64_t a, int64_t b, ax_interval *out)
+ax_status ax_ts_diff(int64_t a, int64_t b, bool wrap, ax_interval *out)
 {
     int64_t d;
 
-    if (!ax_ts_finite(a) || !ax_ts_finite(b) || __builtin_sub_overflow(a, b, &d))
+    if (!ax_ts_finite(a) || !ax_ts_finite(b) || (__builtin_sub_overflow(a, b, &d) && !wrap))
         return AX_EDATETIME;
     *out = (ax_interval){.usec = d % AX_USEC_DAY, .days = (int32_t) (d / AX_USEC_DAY)};
     return AX_OK;

@@ -127,7 +127,7 @@ static bool date_line(const golden_line *l, char *got, size_t size)
     }
     if (strcmp(op, "tsdiff") == 0)
     {
-        if (!golden_failed(ax_ts_diff(a, golden_int(l->f[2]), &iv), got, size))
+        if (!golden_failed(ax_ts_diff(a, golden_int(l->f[2]), true, &iv), got, size))
             snprintf(got, size, "%d/%d/%lld", iv.months, iv.days, (long long) iv.usec);
         return true;
     }

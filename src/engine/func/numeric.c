@@ -390,6 +390,19 @@ ax_num ax_num_floor(const ax_num *a)
     return to_scale(a, 0, FLOOR, &r) == AX_OK ? r : *a;
 }
 
+ax_num ax_num_trim_scale(const ax_num *a)
+{
+    ax_num r = *a;
+
+    if (r.special)
+        return r;
+    if (r.v == 0)
+        r.dscale = 0;
+    for (; r.dscale > 0 && r.v % 10 == 0; r.dscale--)
+        r.v /= 10;
+    return r;
+}
+
 /* ---- what can be told before ---------------------------------------------------------------- */
 
 ax_num_bound ax_num_bound_of(ax_type t)

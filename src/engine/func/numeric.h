@@ -70,6 +70,9 @@ ax_status ax_num_from_f32(float f, ax_num *out) AX_MUST_USE;
 ax_status ax_num_coerce(const ax_num *a, int32_t precision, int32_t scale, ax_num *out)
     AX_MUST_USE;
 
+/* Without the zeros behind the last digit. */
+ax_num ax_num_trim_scale(const ax_num *a);
+
 /* ---- text ----------------------------------------------------------------------------------- */
 
 /* As the server prints it; terminated.  Returns the length, or 0 when out_len is too small. */

@@ -54,6 +54,7 @@ static const char *resolve_compare(ax_fn fn, const ax_type *args, ax_fn_shape *o
         return "no comparison of these types in the engine";
     if (common == AX_T_TEXT || common == AX_T_BPCHAR)
     {
+        order |= fn == AX_FN_GREATEST || fn == AX_FN_LEAST;
         if (args[0].coll == AX_COLL_NONE || args[1].coll == AX_COLL_NONE)
             return "the collation's equality is not that of bytes";
         if (order && (args[0].coll != AX_COLL_BYTES || args[1].coll != AX_COLL_BYTES))
@@ -62,6 +63,18 @@ static const char *resolve_compare(ax_fn fn, const ax_type *args, ax_fn_shape *o
     widen(args, 2, common, out);
     out->result = ax_type_make(AX_T_BOOL);
     return NULL;
+}
+
+/* greatest, least: both of one type; digits are told when both have the same. */
+static const char *resolve_pick(ax_fn fn, const ax_type *args, ax_fn_shape *out)
+{
+    const char *why = args[0].id != args[1].id ? "values of different types"
+                                               : resolve_compare(fn, args, out);
+
+    out->result = args[0];
+    if (args[0].precision != args[1].precision || args[0].scale != args[1].scale)
+        out->result.precision = out->result.scale = 0;
+    return why;
 }
 
 static const char *resolve_arith(const ax_type *args, uint32_t nargs, bool with_float,
@@ -85,7 +98,6 @@ static const char *resolve_cast(ax_fn fn, uint8_t from, ax_fn_shape *out)
     switch (fn)
     {
         case AX_FN_TO_NUMERIC: ok = is_int(from); break;
-        case AX_FN_FLOAT_TO_NUMERIC: ok = is_float(from); break;
         case AX_FN_TO_TIMESTAMP:
         case AX_FN_DATE_ORDER: ok = from == AX_T_DATE; break;
         case AX_FN_TO_DATE:
@@ -98,11 +110,19 @@ static const char *resolve_cast(ax_fn fn, uint8_t from, ax_fn_shape *out)
 
 static const char *resolve_text(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_shape *out)
 {
-    bool bytes_too = fn == AX_FN_OCTET_LENGTH;
+    bool bytes_too = fn == AX_FN_OCTET_LENGTH || fn == AX_FN_STRPOS || fn == AX_FN_CONCAT;
 
+    if (args[0].id == AX_T_BPCHAR && fn == AX_FN_LENGTH)
+    {
+        out->want[0] = ax_type_make(AX_T_TEXT);
+        out->cast[0] = AX_FN_TO_TEXT;
+        out->result = ax_type_make(AX_T_INT4);
+        return NULL;
+    }
     for (uint32_t i = 0; i < nargs; i++)
     {
-        if (args[i].id != AX_T_TEXT && !(bytes_too && args[i].phys == AX_P_STR))
+        if (args[i].id != args[0].id || (args[i].id == AX_T_BPCHAR)
+            || (args[i].id != AX_T_TEXT && !(bytes_too && args[i].phys == AX_P_STR)))
             return "only text is supported";
         if (args[i].id == AX_T_TEXT && args[i].coll == AX_COLL_NONE)
             return "the collation's equality is not that of bytes";
@@ -135,9 +155,15 @@ static const char *resolve_math(ax_fn fn, const ax_type *args, uint32_t nargs)
         case AX_FN_SHL:
         case AX_FN_SHR: ok = is_int(a) && b == AX_T_INT4; break;
         case AX_FN_DIV_TRUNC: ok = a == AX_T_NUMERIC && b == AX_T_NUMERIC; break;
+        case AX_FN_SCALE:
+        case AX_FN_MIN_SCALE:
+        case AX_FN_TRIM_SCALE: ok = a == AX_T_NUMERIC; break;
+        case AX_FN_GCD:
+        case AX_FN_LCM: ok = is_int(a) && a == b; break;
         case AX_FN_ROUND_TO:
         case AX_FN_TRUNC_TO:
         case AX_FN_NUM_COERCE: ok = a == AX_T_NUMERIC && b == AX_T_INT4; break;
+        case AX_FN_ATAN2:
         case AX_FN_POWER: ok = a == AX_T_FLOAT8 && b == AX_T_FLOAT8; break;
         default: ok = a == AX_T_FLOAT8; break;
     }
@@ -154,7 +180,8 @@ static const char *resolve_time(ax_fn fn, const ax_type *args, ax_fn_shape *out)
             ok = args[0].id == AX_T_TEXT
               && (args[1].id == AX_T_TIMESTAMP || args[1].id == AX_T_DATE);
             break;
-        case AX_FN_TS_DIFF: ok = stamp && args[0].id == args[1].id; break;
+        case AX_FN_TS_DIFF:
+        case AX_FN_TS_DIFF_WRAP: ok = stamp && args[0].id == args[1].id; break;
         case AX_FN_ISFINITE: ok = stamp || args[0].id == AX_T_DATE; break;
         case AX_FN_MAKE_DATE:
             ok = args[0].id == AX_T_INT4 && args[1].id == AX_T_INT4 && args[2].id == AX_T_INT4;
@@ -205,6 +232,37 @@ static bool digits_fit(ax_fn fn, const ax_type *args, uint32_t nargs)
     return true;
 }
 
+/* Functions of text that take or give other types too. */
+static const char *resolve_str(ax_fn fn, const ax_type *args)
+{
+    uint8_t a = args[0].id;
+    bool ok;
+
+    switch (fn)
+    {
+        case AX_FN_SUBSTRING:
+        case AX_FN_SUBSTRING_FROM:
+            ok = (a == AX_T_TEXT || a == AX_T_BYTEA) && args[1].id == AX_T_INT4
+              && (fn == AX_FN_SUBSTRING_FROM || args[2].id == AX_T_INT4);
+            break;
+        case AX_FN_SPLIT_PART:
+        case AX_FN_OVERLAY:
+        case AX_FN_OVERLAY_FOR:
+            ok = a == AX_T_TEXT && args[1].id == AX_T_TEXT && args[2].id == AX_T_INT4
+              && (fn != AX_FN_OVERLAY_FOR || args[3].id == AX_T_INT4);
+            break;
+        case AX_FN_LPAD:
+        case AX_FN_RPAD:
+            ok = a == AX_T_TEXT && args[1].id == AX_T_INT4 && args[2].id == AX_T_TEXT;
+            break;
+        case AX_FN_CHR: ok = a == AX_T_INT4; break;
+        case AX_FN_TO_HEX: ok = a == AX_T_INT4 || a == AX_T_INT8; break;
+        default: ok = a == AX_T_TEXT && args[1].id == AX_T_INT4; break;
+    }
+    return ok ? NULL : no_types;
+}
+
+/* long: a case for each function */
 const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_shape *out)
 {
     const ax_fn_info *info = ax_fn_get(fn);
@@ -221,6 +279,10 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         return resolve_math(fn, args, nargs);
     if (info->flags & AX_FNF_ZONE)
         return resolve_zone(fn, args, nargs);
+    if (fn >= AX_FN_TIME_ADD && fn <= AX_FN_FROM_EPOCH)
+        return ax_resolve_interval(fn, args, out);
+    if (fn >= AX_FN_BOOL_TO_INT && fn <= AX_FN_VARCHAR)
+        return ax_resolve_conv(fn, args);
     switch (fn)
     {
         case AX_FN_EQ:
@@ -232,6 +294,9 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_DISTINCT:
         case AX_FN_NOT_DISTINCT:
             return resolve_compare(fn, args, out);
+        case AX_FN_GREATEST:
+        case AX_FN_LEAST:
+            return resolve_pick(fn, args, out);
         case AX_FN_IS_NULL:
         case AX_FN_IS_NOT_NULL:
             return NULL;
@@ -251,6 +316,7 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
             return resolve_arith(args, nargs, false, out);
         case AX_FN_EXTRACT:
         case AX_FN_TS_DIFF:
+        case AX_FN_TS_DIFF_WRAP:
         case AX_FN_ISFINITE:
         case AX_FN_MAKE_DATE:
         case AX_FN_DATE_BIN:
@@ -264,16 +330,21 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_DATE_ADD_INTERVAL:
         case AX_FN_DATE_SUB_INTERVAL:
             return exact_types(args, AX_T_DATE, AX_T_INTERVAL);
+        case AX_FN_FLOAT_COERCE:
+            return is_float(args[0].id) && args[1].id == AX_T_INT4 ? NULL : no_types;
         case AX_FN_SUBSTRING:
-            return args[2].id == AX_T_INT4 ? exact_types(args, AX_T_TEXT, AX_T_INT4)
-                                           : no_types;
         case AX_FN_SPLIT_PART:
-            return args[2].id == AX_T_INT4 ? exact_types(args, AX_T_TEXT, AX_T_TEXT)
-                                           : no_types;
         case AX_FN_SUBSTRING_FROM:
         case AX_FN_LEFT:
         case AX_FN_RIGHT:
-            return exact_types(args, AX_T_TEXT, AX_T_INT4);
+        case AX_FN_REPEAT:
+        case AX_FN_LPAD:
+        case AX_FN_RPAD:
+        case AX_FN_OVERLAY:
+        case AX_FN_OVERLAY_FOR:
+        case AX_FN_CHR:
+        case AX_FN_TO_HEX:
+            return resolve_str(fn, args);
         case AX_FN_DATE_ADD:
         case AX_FN_DATE_SUB:
             return exact_types(args, AX_T_DATE, AX_T_INT4);
@@ -285,7 +356,6 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_TO_FLOAT4:
         case AX_FN_TO_FLOAT8:
         case AX_FN_TO_NUMERIC:
-        case AX_FN_FLOAT_TO_NUMERIC:
         case AX_FN_TO_DATE:
         case AX_FN_TO_TIME:
         case AX_FN_TO_TIMESTAMP:

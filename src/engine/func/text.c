@@ -236,6 +236,25 @@ static bool change_case(ax_arena *a, ax_text s, uint8_t first, ax_text *out)
 bool ax_text_lower(ax_arena *a, ax_text s, ax_text *out) { return change_case(a, s, 'A', out); }
 bool ax_text_upper(ax_arena *a, ax_text s, ax_text *out) { return change_case(a, s, 'a', out); }
 
+bool ax_text_initcap(ax_arena *a, ax_text s, ax_text *out)
+{
+    uint8_t *p = room(a, s.n);
+    bool inside = false;
+
+    if (p == NULL)
+        return false;
+    for (uint32_t i = 0; i < s.n; i++)
+    {
+        uint8_t c = s.p[i], fold = c | 0x20;
+        bool letter = (uint8_t) (fold - 'a') < 26;
+
+        p[i] = !letter ? c : inside ? fold : (uint8_t) (fold ^ 0x20);
+        inside = letter || (uint8_t) (c - '0') < 10;
+    }
+    *out = (ax_text){p, s.n};
+    return true;
+}
+
 bool ax_text_replace(ax_arena *a, ax_text s, const ax_needle *from, uint32_t from_n, ax_text to,
                      ax_text *out)
 {

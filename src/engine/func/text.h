@@ -53,6 +53,7 @@ int32_t ax_text_ascii(ax_text s);
 
 bool ax_text_lower(ax_arena *a, ax_text s, ax_text *out);
 bool ax_text_upper(ax_arena *a, ax_text s, ax_text *out);
+bool ax_text_initcap(ax_arena *a, ax_text s, ax_text *out);
 
 /* Every occurrence from left to right; s itself when there is none. */
 bool ax_text_replace(ax_arena *a, ax_text s, const ax_needle *from, uint32_t from_n, ax_text to,
