@@ -1,6 +1,7 @@
 """What parity.py tries: edge values of each type, constants, and SQL for lines of functions.def
 that are no function of the server. A value is a pair: as the file has it, and as an SQL literal."""
 
+import decimal
 import struct
 import uuid
 
@@ -46,8 +47,8 @@ def same(*values):
     return [(v, str(v)) for v in values]
 
 
-def decimals(scale, *texts):
-    return [(int(round(float(t) * 10**scale)), t) for t in texts]
+def decimals(*texts):
+    return [(decimal.Decimal(t), t) for t in texts]
 
 
 def floats(*extra):
@@ -79,7 +80,7 @@ EDGES = {
     "real": ("float", floats(single(1), single(0x7f7fffff), -single(0x7f7fffff))),
     "double precision": ("double", floats(5e-324, 1.7976931348623157e308, 0.1)),
     "numeric": ("decimal(12,3)", decimals(
-        3, "0.000", "1.000", "-1.000", "0.001", "-0.001", "0.500", "-0.500", "1.500", "2.500",
+        "0.000", "1.000", "-1.000", "0.001", "-0.001", "0.500", "-0.500", "1.500", "2.500",
         "-2.500", "10.000", "99.995", "123456.789", "-123456.789", "999999999.999",
         "-999999999.999", "7.000", "3.333", "100.000")),
     "text": ("string", [(t, t) for t in TEXTS]),
@@ -102,7 +103,7 @@ EDGES = {
 }
 DECLARED = {"character": "character(5)",
             "numeric": {"a": "numeric(12,3)", "b": "numeric(9,2)", "c": "numeric(9,2)"}}
-DECIMALS_B = decimals(2, "0.00", "1.00", "-1.00", "0.01", "-0.01", "0.50", "2.00", "-2.00",
+DECIMALS_B = decimals("0.00", "1.00", "-1.00", "0.01", "-0.01", "0.50", "2.00", "-2.00",
                       "3.00", "0.30", "10.00", "0.05", "1234567.89", "-9999999.99", "9999999.99")
 # Constants that no file can hold, tried beside the edge values.
 LITERALS = {
