@@ -64,3 +64,15 @@ ALTER FOREIGN TABLE dirty OPTIONS (SET encoding_check 'truncate');
 SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
 ALTER FOREIGN TABLE dirty OPTIONS (DROP encoding_check);
 SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
+
+-- Checksums of pages.
+\set path :testdata '/checksums/good.parquet'
+\set path2 :testdata '/checksums/bad.parquet'
+CREATE FOREIGN TABLE sums (a bigint, b bigint) SERVER analytics_fdw OPTIONS (path :'path');
+SELECT count(*), sum(b) FROM sums;
+ALTER FOREIGN TABLE sums OPTIONS (SET path :'path2');
+SELECT count(*), sum(a) FROM sums;
+SELECT count(*), sum(b) FROM sums;
+SET analytics_fdw.verify_checksums = off;
+SELECT count(*), sum(b) FROM sums;
+RESET analytics_fdw.verify_checksums;

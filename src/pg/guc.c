@@ -122,5 +122,7 @@ afdw_allowed(void)
 		allow &= ~(uint32) AX_ALLOW_PREWHERE;
 	if (!afdw_enable_lazy_materialization)
 		allow &= ~(uint32) AX_ALLOW_LAZY;
+	if (!afdw_verify_checksums)
+		allow &= ~(uint32) AX_ALLOW_CHECKSUMS;
 	return allow;
 }

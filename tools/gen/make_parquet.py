@@ -318,6 +318,7 @@ class Layout:
     statistics: bool = True
     page_index: bool = False
     encoding_stats: bool = False    # how many pages have which encoding
+    crc: bool = False
 
 
 # ---- encodings --------------------------------------------------------------------------------
@@ -505,9 +506,14 @@ class Chunk:
     def page(self, kind, header, levels, body):
         packed = COMPRESS[self.layout.codec](body)
         head = struct_of({1: i32(kind), 2: i32(len(levels) + len(body)),
-                          3: i32(len(levels) + len(packed)), **header})[1]
+                          3: i32(len(levels) + len(packed)),
+                          4: self.checksum(levels + packed), **header})[1]
         self.out.write(head + levels + packed)
         self.raw_size += len(head) + len(levels) + len(body)
+
+    def checksum(self, body):
+        value = zlib.crc32(body)
+        return i32(value - 2**32 if value >= 2**31 else value) if self.layout.crc else None
 
     def column_index(self):
         limits = [bounds(self.kind, page[3]) for page in self.pages]

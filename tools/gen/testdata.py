@@ -4,6 +4,7 @@
   types.parquet    every column type once optional, with its edge values; 12 rows, key `id`
   kinds/v<1|2>.parquet   columns of all other types, required and optional
   kinds/text<0|1>.parquet   bytes of which most are no text, without and with a dictionary
+  checksums/good.parquet, checksums/bad.parquet   pages with checksums; one of the latter is wrong
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   customers.parquet  500 rows, the other side of joins on events.customer
@@ -25,6 +26,7 @@ import datetime
 import decimal
 import os
 import random
+import struct
 import sys
 
 from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
@@ -103,6 +105,21 @@ def kinds(folder):
                   "l", Field("element", "binary"))],
               [(n, dirty[n % 8], [dirty[n % 8], dirty[(n + 1) % 8]]) for n in range(24)],
               Layout(dictionary=dictionary, row_group_rows=16))
+    return ""
+
+
+def checksums(folder):
+    os.makedirs(os.path.join(folder, "checksums"), exist_ok=True)
+    columns = [Column("a", "int64", True), Column("b", "int64")]
+    rows = [(n, n * 7) for n in range(300)]
+    good = os.path.join(folder, "checksums", "good.parquet")
+    write(good, columns, rows, Layout(crc=True, dictionary=False, page_rows=50, statistics=False))
+    with open(good, "rb") as f:
+        data = f.read()
+    value = struct.pack("<q", 1799)
+    assert data.count(value) == 1
+    with open(os.path.join(folder, "checksums", "bad.parquet"), "wb") as f:
+        f.write(data.replace(value, struct.pack("<q", -1799)))
     return ""
 
 
@@ -351,7 +368,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, events, dictionaries,
+        types, kinds, checksums, events, dictionaries,
         customers, instants, decimals, matrix, odd, nested, variants,
         many_files))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:

@@ -43,6 +43,7 @@ ax_status ax_pq_nested_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq
     uint32_t i;
 
     AX_NEW(t, r, (ax_pq_nread *) ax_arena_alloc0(s->arena, sizeof *r));
+    c->conv = conv;
     r->nest = conv->nest;
     r->col = leaf;
     r->nleaf = conv->nest->shape->nleaf;
@@ -57,7 +58,6 @@ ax_status ax_pq_nested_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq
                  (long long) leaf[i].meta.num_values, (long long) s->group->nrows);
     }
     c->scan = s;
-    c->conv = conv;
     c->nread = r;
     c->fail_row = UINT32_MAX;
     return AX_OK;
