@@ -314,10 +314,12 @@ typedef struct AfdwTranslate
 	ax_expr    *case_arg;		/* meaning of CaseTestExpr */
 	List	   *hosts;			/* of AfdwHostFn, in the order of their numbers */
 	bool		in_host;		/* translating an argument of a host function */
+	bool		any_digits;		/* results may have more digits than the engine has */
 	const char *reason;			/* after a failure */
 } AfdwTranslate;
 
 extern ax_expr *afdw_translate(AfdwTranslate *ctx, Expr *expr);
+extern ax_expr *afdw_translate_node(AfdwTranslate *ctx, Expr *expr);
 extern ax_expr *afdw_translate_stored(AfdwTranslate *ctx, Node *node);
 extern bool afdw_translate_agg(AfdwTranslate *ctx, Aggref *agg, ax_agg_call *call);
 extern ax_plan *afdw_plan_create(void); /* until CurrentMemoryContext is reset */

@@ -250,6 +250,23 @@ afdw_host_decided(const AfdwTranslate *ctx, Expr *expr)
 }
 
 /*
+ * The expression by the engine, if it lacks nothing but digits: then the host
+ * is asked only for rows whose numbers have more of them.
+ */
+static ax_expr *
+engine_but_for_digits(AfdwTranslate *ctx, Expr *expr)
+{
+	const char *reason = ctx->reason;
+	ax_expr    *e;
+
+	ctx->in_host = ctx->any_digits = true;
+	e = afdw_translate_node(ctx, expr);
+	ctx->in_host = ctx->any_digits = false;
+	ctx->reason = reason;
+	return e;
+}
+
+/*
  * The expression as a host function; NULL when that cannot be, with
  * ctx->reason as it was unless there is a better one.
  */
@@ -263,7 +280,8 @@ afdw_host_translate(AfdwTranslate *ctx, Expr *expr)
 	AfdwHostFn *fn = NULL;
 	Node	   *node;
 	ax_type		type;
-	ax_expr    *e = NULL;
+	ax_expr    *e = NULL,
+			   *fast = NULL;
 	uint32		i = 0;
 	ListCell   *lc;
 
@@ -280,7 +298,9 @@ afdw_host_translate(AfdwTranslate *ctx, Expr *expr)
 	ctx->in_host = false;
 	ctx->case_arg = saved_case;
 	ctx->reason = reason;
-	if (s.failed || s.args == NIL || (!ctx->frozen && too_many_inputs(ctx, s.args)))
+	if (!s.failed && s.args != NIL)
+		fast = engine_but_for_digits(ctx, expr);
+	if (s.failed || s.args == NIL || (!ctx->frozen && !fast && too_many_inputs(ctx, s.args)))
 	{
 		if (!ctx->frozen)
 			ctx->desc->params = list_truncate(ctx->desc->params, nparams);
@@ -306,7 +326,8 @@ afdw_host_translate(AfdwTranslate *ctx, Expr *expr)
 		ctx->hosts = lappend(ctx->hosts, fn);
 	}
 	if (ax_expr_host(&ctx->plan->task, ctx->plan->arena, i, s.arg, (uint32) list_length(s.args),
-					 type, &e) != AX_OK)
+					 type, &e) != AX_OK ||
+		(fast && ax_expr_beyond(&ctx->plan->task, ctx->plan->arena, fast, e, &e) != AX_OK))
 	{
 		ctx->reason = afdw_error_text(&ctx->plan->task.err);
 		ax_error_clear(&ctx->plan->task.err);

@@ -227,8 +227,8 @@ call(AfdwTranslate *ctx, ax_fn fn, ax_expr **args, int nargs)
 {
 	ax_expr    *e = NULL;
 
-	return built(ctx, ax_expr_call(&ctx->plan->task, ctx->plan->arena, fn, args, (uint32) nargs,
-								   &e), &e);
+	return built(ctx, (ctx->any_digits ? ax_expr_call_any : ax_expr_call)
+				 (&ctx->plan->task, ctx->plan->arena, fn, args, (uint32) nargs, &e), &e);
 }
 
 static ax_expr *
@@ -869,8 +869,8 @@ from_env(AfdwTranslate *ctx, Expr *expr)
 
 /* NULL with ctx->reason when the engine does not have it. */
 /* long: one case per kind of node */
-static ax_expr *
-translate_node(AfdwTranslate *ctx, Expr *expr)
+ax_expr *
+afdw_translate_node(AfdwTranslate *ctx, Expr *expr)
 {
 	ax_expr    *e = NULL;
 
@@ -1005,7 +1005,7 @@ afdw_translate(AfdwTranslate *ctx, Expr *expr)
 		return e;
 	if (afdw_host_decided(ctx, expr) && (e = afdw_host_translate(ctx, expr)) != NULL)
 		return e;
-	e = translate_node(ctx, expr);
+	e = afdw_translate_node(ctx, expr);
 	if (e == NULL && !ctx->frozen)
 	{
 		ctx->desc->hosts = list_truncate(ctx->desc->hosts, decided);

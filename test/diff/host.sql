@@ -71,3 +71,14 @@ SELECT to_date(kind, 'YYYY'), count(*) FROM events GROUP BY 1;
 SELECT sum(('0' || quantity)::int) FROM events;
 SELECT sum(('0' || nullif(kind, 'view'))::int) FILTER (WHERE kind = 'view') FROM events;
 SELECT id FROM events WHERE ('1' || left(kind, greatest(0, (id - 400)::int)))::int = 1 ORDER BY 1 LIMIT 3;
+-- the engine computes, and PostgreSQL where there are more than 38 digits
+SELECT count(*), sum(id) FROM events WHERE (customer::numeric * 1e17::numeric) * (quantity::numeric * 1e17::numeric) > 1e37;
+SELECT count(*), sum(id) FROM events WHERE (id::numeric * 1e33::numeric) * 1.5 > 1.5e37;
+SELECT count(*), sum(id) FROM events WHERE (id::numeric * 1e34::numeric) * 1.5 > 1.5e38 AND quantity > 3;
+SELECT count(*), sum(id) FROM events WHERE (amount::numeric * id) * (amount::numeric * id) * (amount::numeric * 1.000001) < 1e17;
+SELECT count(*), sum(id) FROM events WHERE (amount::numeric / 7) * (amount::numeric / 3) > 1000.5;
+SELECT ((id::numeric * 1e34::numeric) / 1e30)::float8 > 5e7, count(*) FROM events GROUP BY 1;
+SELECT ((customer::numeric / 7) * (quantity::numeric / 3))::numeric(30,10), count(*) FROM events WHERE id % 50 = 7 GROUP BY 1;
+SELECT CASE WHEN quantity > 10 THEN (id::numeric * 1e35::numeric) * quantity > 1e40 END, count(*) FROM events GROUP BY 1;
+SELECT count(*) FROM events WHERE (id::numeric * 1e34::numeric) * 1.5 / (quantity - 5) > 1;
+SELECT count(*) FROM events WHERE quantity <> 5 AND (id::numeric * 1e34::numeric) * 1.5 / (quantity - 5) > 1;

@@ -582,6 +582,62 @@ static ax_status eval_coalesce(ax_task *t, ax_eval *e, uint32_t i, const ax_scop
     return AX_OK;
 }
 
+/* ---- numbers beyond the engine's ------------------------------------------------------------- */
+
+/* The rows of sc but `row` to out; returns how many. */
+static uint32_t without(const ax_scope *sc, uint32_t row, uint16_t *out)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < sc->n; k++)
+    {
+        uint32_t r = ax_scope_row(sc, k);
+
+        out[n] = (uint16_t) r;
+        n += r != row;
+    }
+    return n;
+}
+
+#define BEYOND_TRIES 8u /* rows found one by one; with more the whole batch goes the other way */
+
+static ax_status eval_beyond(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
+{
+    const ax_node *n = &e->prog->node[i];
+    ax_reg *r = &e->reg[i];
+    ax_scope fast = *sc, rest;
+    uint32_t beyond = 0, left;
+    ax_status s;
+    ax_vec v;
+
+    AX_TRY(ax_reg_buffers(t, e, i));
+    AX_TRY(sub_selection(t, e, i, 0));
+    AX_TRY(sub_selection(t, e, i, 1));
+    while ((s = ax_eval_node(t, e, n->arg[0], &fast)) != AX_OK)
+    {
+        if (s != AX_EBEYOND || !e->failed)
+            return s;
+        e->failed = false;
+        if (beyond == BEYOND_TRIES)
+            break;
+        r->sel[1][beyond++] = (uint16_t) e->fail_row;
+        left = without(&fast, e->fail_row, r->sel[0]);
+        AX_TRY(scope_new(t, e, fast.id, r->sel[0], left, &fast));
+        if (fast.n == 0)
+            break;
+    }
+    if (s == AX_OK)
+        AX_TRY(take(t, e, i, n->arg[0], &fast));
+    else if (fast.n > 0)
+        beyond = without(sc, UINT32_MAX, r->sel[1]);
+    AX_TRY(scope_new(t, e, sc->id, r->sel[1], beyond, &rest));
+    if (beyond > 0)
+        AX_TRY(take(t, e, i, n->arg[1], &rest));
+    v = own_vec(e, i, true);
+    ax_reg_set(e, i, sc->id, &v);
+    return AX_OK;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static ax_status eval_leaf(ax_task *t, ax_eval *e, uint32_t i)
@@ -648,6 +704,7 @@ ax_status ax_eval_node(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
             return n->whole ? eval_bool_whole(t, e, i, sc) : eval_bool_lazy(t, e, i, sc);
         case AX_X_CASE: return eval_case(t, e, i, sc);
         case AX_X_COALESCE: return eval_coalesce(t, e, i, sc);
+        case AX_X_BEYOND: return eval_beyond(t, e, i, sc);
         default: return ax_eval_host(t, e, i, sc);
     }
 }

@@ -85,8 +85,9 @@ ax_status ax_expr_param(ax_task *t, ax_arena *a, uint32_t param, ax_type type, a
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* any: also when the result may have too many digits; nothing is known about them then. */
 static ax_status call_node(ax_task *t, ax_arena *a, ax_fn fn, ax_type type, ax_expr *const *args,
-                           uint32_t nargs, ax_expr **out)
+                           uint32_t nargs, bool any, ax_expr **out)
 {
     ax_type types[AX_FN_MAX_ARGS];
     const ax_value *konst[AX_FN_MAX_ARGS] = {NULL};
@@ -100,7 +101,7 @@ static ax_status call_node(ax_task *t, ax_arena *a, ax_fn fn, ax_type type, ax_e
     AX_TRY(node_new(t, a, AX_X_CALL, type, args, nargs, out));
     (*out)->fn = (uint16_t) fn;
     why = ax_fn_digits(fn, types, konst, &(*out)->type);
-    AX_CHECK(t, why == NULL, AX_EUNSUPPORTED, "%s(%s%s%s): %s", ax_fn_get(fn)->name,
+    AX_CHECK(t, why == NULL || any, AX_EUNSUPPORTED, "%s(%s%s%s): %s", ax_fn_get(fn)->name,
              ax_type_name(types[0].id), nargs > 1 ? ", " : "",
              nargs > 1 ? ax_type_name(types[1].id) : "", why);
     (*out)->can_raise = ax_fn_can_raise(fn, types, konst);
@@ -114,7 +115,7 @@ static ax_status widen(ax_task *t, ax_arena *a, ax_expr *e, ax_type want, ax_fn 
     *out = e;
     if (cast == AX_FN_NONE || e->type.id == want.id)
         return AX_OK;
-    return call_node(t, a, cast, want, &e, 1, out);
+    return call_node(t, a, cast, want, &e, 1, false, out);
 }
 
 /* Patterns and units are refused here: the host keeps what the engine would refuse later. */
@@ -150,8 +151,8 @@ static ax_status check_constants(ax_task *t, ax_arena *a, ax_fn fn, ax_expr *con
     return ax_fail(t, AX_EUNSUPPORTED, "LIKE pattern ends with an escape character");
 }
 
-ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32_t nargs,
-                       ax_expr **out)
+static ax_status make_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32_t nargs,
+                           bool any, ax_expr **out)
 {
     const ax_fn_info *info = ax_fn_get(fn);
     ax_type types[AX_FN_MAX_ARGS];
@@ -176,7 +177,31 @@ ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32
     for (uint32_t i = 0; i < nargs; i++)
         AX_TRY(widen(t, a, args[i], shape.want[i], (ax_fn) shape.cast[i], &wide[i]));
     AX_TRY(check_constants(t, a, fn, wide, nargs));
-    return call_node(t, a, fn, shape.result, wide, nargs, out);
+    return call_node(t, a, fn, shape.result, wide, nargs, any, out);
+}
+
+ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32_t nargs,
+                       ax_expr **out)
+{
+    return make_call(t, a, fn, args, nargs, false, out);
+}
+
+ax_status ax_expr_call_any(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32_t nargs,
+                           ax_expr **out)
+{
+    return make_call(t, a, fn, args, nargs, true, out);
+}
+
+static bool same_type(ax_type a, ax_type b) { return a.id == b.id; }
+
+ax_status ax_expr_beyond(ax_task *t, ax_arena *a, ax_expr *fast, ax_expr *exact, ax_expr **out)
+{
+    ax_expr *args[2] = {fast, exact};
+
+    AX_CHECK(t, same_type(fast->type, exact->type), AX_EPLAN, "BEYOND of two types");
+    AX_TRY(node_new(t, a, AX_X_BEYOND, exact->type, args, 2, out));
+    seal(*out);
+    return AX_OK;
 }
 
 ax_status ax_expr_bool(ax_task *t, ax_arena *a, ax_xkind and_or, ax_expr **args, uint32_t nargs,
@@ -252,8 +277,6 @@ ax_status ax_expr_in(ax_task *t, ax_arena *a, ax_expr *arg, const ax_value *vals
     *out = e;
     return AX_OK;
 }
-
-static bool same_type(ax_type a, ax_type b) { return a.id == b.id; }
 
 ax_status ax_expr_case(ax_task *t, ax_arena *a, ax_expr **whens_thens_else, uint32_t n,
                        ax_type type, ax_expr **out)

@@ -36,7 +36,8 @@ typedef enum ax_xkind
     AX_X_IN,       /* arg[0] = ANY (u.in) or <> ALL (u.in) */
     AX_X_CASE,     /* when1, then1, when2, then2, ..., else (missing: null) */
     AX_X_COALESCE, /* n arguments of one type */
-    AX_X_HOST      /* host function u.host applied to arg[0..]: a pure function of its arguments */
+    AX_X_HOST,     /* host function u.host applied to arg[0..]: a pure function of its arguments */
+    AX_X_BEYOND    /* arg[0]; where numbers in it have more digits than the engine has, arg[1] */
 } ax_xkind;
 
 typedef struct ax_expr ax_expr;
@@ -73,6 +74,13 @@ ax_status ax_expr_param(ax_task *t, ax_arena *a, uint32_t param, ax_type type, a
  * message says why and is shown to users under "Not Pushed Down". */
 ax_status ax_expr_call(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32_t nargs,
                        ax_expr **out) AX_MUST_USE;
+/* The same where the result may have more digits than the engine computes with: raises EBEYOND on
+ * such rows.  Below the first argument of ax_expr_beyond only, whose second one is the same
+ * expression by the host. */
+ax_status ax_expr_call_any(ax_task *t, ax_arena *a, ax_fn fn, ax_expr **args, uint32_t nargs,
+                           ax_expr **out) AX_MUST_USE;
+ax_status ax_expr_beyond(ax_task *t, ax_arena *a, ax_expr *fast, ax_expr *exact, ax_expr **out)
+    AX_MUST_USE;
 ax_status ax_expr_bool(ax_task *t, ax_arena *a, ax_xkind and_or, ax_expr **args, uint32_t nargs,
                        ax_expr **out) AX_MUST_USE;
 /* arg IN (vals) (negated: arg <> ALL (vals)).  vals have arg's type or one that widens to it. */

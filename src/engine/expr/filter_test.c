@@ -435,6 +435,82 @@ static void test_host(void **state)
     ax_arena_destroy(a);
 }
 
+/* v * 10^30 > 10^35 by the engine where it fits 38 digits, else by the host: few rows are found one
+ * by one, many take the whole batch with them. */
+static void host_where_digits_end(void **state)
+{
+    ax_arena *a = ax_arena_create(&budget, 0);
+    ax_type t8 = ax_type_make(AX_T_INT8);
+    ax_value big = {.type = ax_type_make(AX_T_NUMERIC)}, limit = big, v[200];
+    ax_expr *c, *n, *k[2], *product, *fast, *exact, *e, *args[2];
+    ax_prog *p;
+    ax_eval *ev;
+    ax_eval_result r;
+    ax_vec col, out;
+
+    (void) state;
+    big.u.num.v = limit.u.num.v = 1;
+    for (uint32_t i = 0; i < 35; i++)
+    {
+        big.u.num.v *= i < 30 ? 10 : 1;
+        limit.u.num.v *= 10;
+    }
+    OK(ax_expr_col(&task, a, 0, t8, &c));
+    OK(ax_expr_call(&task, a, AX_FN_TO_NUMERIC, &c, 1, &n));
+    OK(ax_expr_const(&task, a, &big, &k[0]));
+    OK(ax_expr_const(&task, a, &limit, &k[1]));
+    args[0] = n;
+    args[1] = k[0];
+    assert_int_equal(ax_expr_call(&task, a, AX_FN_MUL, args, 2, &product), AX_EUNSUPPORTED);
+    ax_error_clear(&task.err);
+    OK(ax_expr_call_any(&task, a, AX_FN_MUL, args, 2, &product));
+    assert_true(product->can_raise);
+    args[0] = product;
+    args[1] = k[1];
+    OK(ax_expr_call(&task, a, AX_FN_GT, args, 2, &fast));
+    OK(ax_expr_host(&task, a, 5, &c, 1, ax_type_make(AX_T_BOOL), &exact));
+    OK(ax_expr_beyond(&task, a, fast, exact, &e));
+    for (uint32_t every = 100; every != 0; every = every == 100 ? 2 : 0)
+    {
+        ax_batch b = {.nrows = 200, .nsel = 200, .ncols = 1, .col = &col, .arena = a};
+        uint32_t asked = 0;
+
+        OK(ax_prog_compile(&task, a, &e, 1, NULL, &p));
+        OK(ax_eval_create(&task, a, p, &ev));
+        for (uint32_t i = 0; i < 200; i++)
+        {
+            v[i] = (ax_value){.type = t8, .u.i = (int64_t) i * 1000, .null = i % 50 == 3};
+            if (i % every == 1)
+                v[i].u.i = INT64_C(1000000000000) + i; /* more than 38 digits */
+        }
+        col = flat_of(a, v, 200, t8);
+        for (OK(ax_eval_run(&task, ev, &b, &out, &r)); r.need != NULL;
+             OK(ax_eval_run(&task, ev, &b, &out, &r)))
+        {
+            ax_value *yes = ax_arena_alloc0(task.arena, sizeof(*yes) * r.need->nrows);
+
+            asked += r.need->nrows;
+            for (uint32_t i = 0; i < r.need->nrows; i++)
+            {
+                ax_value x = ax_vec_value(&r.need->arg[0], i);
+
+                yes[i] = (ax_value){.type = ax_type_make(AX_T_BOOL), .null = x.null,
+                                    .u.i = x.u.i > 100000};
+            }
+            OK(ax_host_reply(&task, r.need, yes, NULL));
+        }
+        assert_int_equal(asked, every == 100 ? 2 : 197); /* four nulls are one input */
+        for (uint32_t i = 0; i < 200; i++)
+        {
+            ax_value x = ax_vec_value(&out, i);
+
+            assert_int_equal(x.null, v[i].null);
+            assert_true(x.null || (x.u.i != 0) == (v[i].u.i > 100000));
+        }
+    }
+    ax_arena_destroy(a);
+}
+
 /* A million inputs with answers of 400 bytes: the memo stays small, every batch is finished, and
  * strings hold until the next run, also when what they come from was forgotten meanwhile. */
 static void memo_forgets(void **state)
@@ -638,6 +714,7 @@ int main(void)
         cmocka_unit_test(test_match_sound),  cmocka_unit_test(test_live),
         cmocka_unit_test(test_host),         cmocka_unit_test(memo_forgets),
         cmocka_unit_test(test_lanes),        cmocka_unit_test(test_order_adapts),
+        cmocka_unit_test(host_where_digits_end),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -195,6 +195,7 @@ static void print(sink *s, const ax_expr *e)
             print_list(s, e, ", ");
             put(s, ")");
             break;
+        case AX_X_BEYOND: print(s, e->arg[0]); break;
         default:
             put(s, "host%u(", e->u.host);
             print_list(s, e, ", ");

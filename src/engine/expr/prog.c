@@ -96,7 +96,7 @@ static void derive(const compiler *c, ax_node *n)
     const ax_node *all = c->p->node;
     bool any_null_in = false, all_null_in = n->nargs > 0;
 
-    n->whole = n->kind != AX_X_CASE && n->kind != AX_X_COALESCE && n->kind != AX_X_HOST;
+    n->whole = n->kind != AX_X_CASE && n->kind != AX_X_COALESCE && n->kind < AX_X_HOST;
     n->only_col = n->kind == AX_X_COL ? n->col : AX_NO_COL;
     n->has_host = n->kind == AX_X_HOST;
     n->can_raise |= n->kind == AX_X_HOST;
@@ -546,6 +546,21 @@ static ax_status lower_host(compiler *c, const ax_expr *e, uint32_t *out)
     return add(c, &n, out);
 }
 
+static ax_status lower_beyond(compiler *c, const ax_expr *e, uint32_t *out)
+{
+    ax_node n = {.kind = AX_X_BEYOND, .type = e->type, .nargs = 2};
+
+    AX_NEW(c->t, n.arg, ax_arena_alloc(c->a, sizeof(*n.arg) * 2));
+    AX_TRY(lower(c, e->arg[0], &n.arg[0]));
+    if (!c->p->node[n.arg[0]].can_raise)
+    {
+        *out = n.arg[0]; /* constants folded: it is known to fit */
+        return AX_OK;
+    }
+    AX_TRY(lower(c, e->arg[1], &n.arg[1]));
+    return add(c, &n, out);
+}
+
 static ax_status lower(compiler *c, const ax_expr *e, uint32_t *out)
 {
     switch (e->kind)
@@ -574,6 +589,7 @@ static ax_status lower(compiler *c, const ax_expr *e, uint32_t *out)
         case AX_X_CASE: return lower_case(c, e, out);
         case AX_X_COALESCE: return lower_coalesce(c, e, out);
         case AX_X_HOST: return lower_host(c, e, out);
+        case AX_X_BEYOND: return lower_beyond(c, e, out);
         default: return ax_fail(c->t, AX_EPLAN, "unknown expression kind %d", e->kind);
     }
 }
