@@ -458,7 +458,7 @@ extern AfdwQuery *afdw_query_start(const ax_plan *plan, const AfdwOptions *opts,
 extern void afdw_query_rebind(AfdwQuery *query, const ax_params *params);
 extern void afdw_query_watch(AfdwQuery *query, Oid relid, int64 queryid);
 extern ax_batch *afdw_query_next(AfdwQuery *query);
-extern void afdw_query_raise(AfdwQuery *query, const ax_error *err) pg_attribute_noreturn();
+pg_noreturn extern void afdw_query_raise(AfdwQuery *query, const ax_error *err);
 extern ax_query *afdw_query_handle(AfdwQuery *query);
 extern void afdw_query_end(AfdwQuery *query);
 
