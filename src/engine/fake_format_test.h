@@ -113,7 +113,8 @@ typedef struct ff_file
 static _Atomic int ff_opens; /* openings that parsed metadata: the cache makes them rare */
 static _Atomic int ff_blocks; /* blocks decompressed */
 
-typedef enum ff_kind { FF_OPEN_HEAD, FF_OPEN_MARKS, FF_OPEN_READ, FF_PRUNE, FF_SCAN } ff_kind;
+typedef enum ff_kind { FF_OPEN_HEAD, FF_OPEN_MARKS, FF_OPEN_READ, FF_PRUNE, FF_SCAN,
+    FF_FACTS } ff_kind;
 
 struct ax_fmt_op
 {
@@ -601,8 +602,56 @@ static ax_status ff_scan_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
 
 /* ---- the struct ------------------------------------------------------------------------------ */
 
+/* ---- facts: a row a granule, which needs a read of its own ----------------------------------- */
+
+static const ax_fact_col ff_fact_cols[] = {{"split", AX_T_INT8}, {"rows", AX_T_INT8},
+                                           {"head", AX_T_BYTEA}};
+static const ax_fact_table ff_facts[] = {{"granules", ff_fact_cols, 3}};
+
+static ax_status ff_facts_begin(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
+                                ax_fmt_op **out)
+{
+    AX_CHECK(t, table == 0, AX_EPLAN, "no such table of facts");
+    *out = ff_op(a, FF_FACTS);
+    (*out)->file = (ff_file *) ax_fmt_file_ref((ax_fmt_file *) f);
+    return AX_OK;
+}
+
+static ax_status ff_facts_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
+{
+    const ff_file *f = op->file;
+    const ff_mark *m;
+    ax_value cell[3];
+
+    if (op->nreq == 0)
+    {
+        ev->step = AX_STEP_DONE;
+        if (op->next == f->f.nsplits * f->ngran)
+            return AX_OK;
+        op->req[0] = (ax_io_req){.kind = AX_IO_READ, .file = f->f.io,
+                                 .off = f->mark[op->next].off, .len = 8};
+        ff_need(op, 1, ev);
+        return AX_OK;
+    }
+    m = &f->mark[op->next];
+    ff_int8(&cell[0], op->next / f->ngran);
+    ff_int8(&cell[1], m->nrows);
+    cell[2] = (ax_value){.type = ax_type_make(AX_T_BYTEA), .null = op->next % 2 == 1};
+    cell[2].u.s.p = (const uint8_t *) ax_arena_strndup(t->arena,
+                                                       (const char *) op->req[0].buf->data, 8);
+    cell[2].u.s.len = 8;
+    ff_drop(op);
+    op->next++;
+    AX_TRY(ax_facts_batch(t, t->arena, &ff_facts[0], cell, 1, &op->batch));
+    ev->step = AX_STEP_BATCH;
+    ev->batch = &op->batch;
+    return AX_OK;
+}
+
 static ax_status ff_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
 {
+    if (op->kind == FF_FACTS)
+        return ff_facts_step(t, op, ev);
     if (op->kind == FF_PRUNE)
         return ff_prune_step(op, ev);
     if (op->kind == FF_SCAN)
@@ -632,6 +681,9 @@ const ax_format ff_format = {
     .bounds = ff_bounds,
     .prune_begin = ff_prune_begin,
     .scan_begin = ff_scan_begin,
+    .facts = ff_facts,
+    .nfacts = 1,
+    .facts_begin = ff_facts_begin,
     .step = ff_step,
     .end = ff_end,
     .close = ff_close,

@@ -170,7 +170,7 @@ static void host_end(host *h)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-static ax_plan *host_plan(host *h)
+static inline ax_plan *host_plan(host *h)
 {
     ax_error err;
 
@@ -179,7 +179,7 @@ static ax_plan *host_plan(host *h)
     return h->plan;
 }
 
-static ax_node *x_scan(host *h, uint32_t table, ax_expr *conj)
+static inline ax_node *x_scan(host *h, uint32_t table, ax_expr *conj)
 {
     static const uint32_t columns[FF_COLS] = {0, 1, 2, 3};
     ax_type types[FF_COLS];
@@ -221,7 +221,7 @@ static inline ax_expr *x_call(host *h, ax_fn fn, ax_expr *a, ax_expr *b)
     return e;
 }
 
-static ax_query *host_start_with(host *h, const ax_query_opts *o)
+static inline ax_query *host_start_with(host *h, const ax_query_opts *o)
 {
     ax_query *q;
     ax_error err;
@@ -233,7 +233,7 @@ static ax_query *host_start_with(host *h, const ax_query_opts *o)
     return q;
 }
 
-static ax_query *host_start(host *h)
+static inline ax_query *host_start(host *h)
 {
     ax_query_opts o = host_opts(h);
 
@@ -243,7 +243,7 @@ static ax_query *host_start(host *h)
 /* Rows, and the sum of column 0 (int8), until the end; `last`: how it ended. */
 typedef struct sums { uint64_t rows; int64_t sum; ax_next last; ax_status poison; } sums;
 
-static sums host_drain(host *h, ax_query *q)
+static inline sums host_drain(host *h, ax_query *q)
 {
     sums s = {0};
     ax_batch *b;
@@ -272,7 +272,7 @@ static inline sums host_run(host *h)
 }
 
 /* Rows of most tests: id = n, v = n * 3, d = n % 7, s = "row n". */
-static void row_plain(uint64_t n, ff_row *r)
+static inline void row_plain(uint64_t n, ff_row *r)
 {
     r->id = (int64_t) n;
     r->v = (int64_t) n * 3;
