@@ -32,15 +32,22 @@ pgtap() { [ -f "$("$PG_CONFIG" --sharedir)/extension/pgtap.control" ]; }
 psycopg() { python3 -c 'import psycopg' || /usr/bin/python3 -c 'import psycopg'; }
 node_pg() { NODE_PATH=build/drivers/node_modules:/usr/share/nodejs node -e 'require("pg")'; }
 
-# Debian's node-pg wants Debian's Node.js; beside another one the package manager of that one is
-# asked. `make drivers` says so when neither had it.
-install_node_pg() {
-    node_pg >/dev/null 2>&1 && return
-    if ! command -v node >/dev/null; then
-        apt-get -q -y -o DPkg::Lock::Timeout=600 install --no-install-recommends node-pg && return
+# Client libraries. Not every distribution has each; `make drivers` names those that are not there.
+# Debian's node-pg wants Debian's Node.js; beside another one the package manager of that is asked.
+install_drivers() {
+    local packages=()
+    psycopg >/dev/null 2>&1 || packages+=(python3-psycopg)
+    [ -e /usr/share/java/postgresql.jar ] || packages+=(libpostgresql-jdbc-java)
+    tool javac >/dev/null || packages+=(default-jdk-headless)
+    tool node >/dev/null || packages+=(node-pg)
+    for package in "${packages[@]}"; do
+        apt-get -q -y -o DPkg::Lock::Timeout=600 install --no-install-recommends "$package" ||
+            echo "setup: there is no package $package here" >&2
+    done
+    if ! node_pg >/dev/null 2>&1 && tool npm >/dev/null; then
+        mkdir -p build/drivers
+        npm install --silent --no-fund --no-audit --prefix build/drivers pg
     fi
-    mkdir -p build/drivers
-    npm install --silent --no-fund --no-audit --prefix build/drivers pg
 }
 
 # The distribution's PostgreSQL version, for packages that carry it in their names.
@@ -78,9 +85,6 @@ collect() {
         need libipc-run-perl perl_module IPC::Run
         need perl tool prove
         need binutils tool nm
-        need python3-psycopg psycopg
-        need default-jdk-headless tool javac
-        need libpostgresql-jdbc-java test -e /usr/share/java/postgresql.jar
     fi
 }
 
@@ -91,7 +95,9 @@ esac
 
 collect
 if [ ${#missing[@]} -eq 0 ]; then
-    { [ "$level" = check ] && [ "$(id -u)" -eq 0 ] && install_node_pg; } >/dev/null 2>&1
+    if [ "$level" = check ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+        install_drivers
+    fi
     exit 0
 fi
 
@@ -129,5 +135,5 @@ rm -f "$created"
 [ $status -eq 0 ] || exit $status
 collect
 [ ${#missing[@]} -eq 0 ] || { echo "setup: still missing: ${missing[*]//@/$version}" >&2; exit 1; }
-[ "$level" != check ] || install_node_pg || echo "setup: node-postgres could not be had" >&2
+[ "$level" != check ] || install_drivers
 exit 0

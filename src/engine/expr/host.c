@@ -352,7 +352,7 @@ static ax_status distinct_inputs(ax_task *t, inputs *x, const ax_scope *sc)
                ax_arena_alloc0(t->arena, sizeof(*of_id) * (x->dict->u.dict.dict->n + 1)));
     for (uint32_t k = 0; k < sc->n; k++)
     {
-        uint32_t row = ax_scope_row(sc, k), at, len = 0;
+        uint32_t row = ax_scope_row(sc, k), at = 0, len = 0;
         const uint8_t *key = NULL;
         bool by_id = of_id != NULL && arg_row(x, row, &at);
 
