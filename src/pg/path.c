@@ -666,7 +666,8 @@ ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 		skip_word(input, "sort", "the result has set-returning functions");
 		return;
 	}
-	if (!desc->grouped && input->base == input_rel &&
+	/* rows that OFFSET skips would not be compared with those before them */
+	if (!desc->grouped && input->base == input_rel && root->parse->limitOffset == NULL &&
 		pathkeys_contained_in(root->sort_pathkeys, input->stored_pathkeys))
 	{
 		desc->stored = true;

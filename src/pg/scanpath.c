@@ -117,6 +117,25 @@ afdw_add_ordered_path(PlannerInfo *root, RelOptInfo *rel)
 
 /* ---- parameters ------------------------------------------------------------------ */
 
+/* Of the row groups, how many one value needs on average when a column is compared with it. */
+static double
+share_of_groups(AfdwTable *table, Oid opno, Var *var)
+{
+	Oid			opclass = GetDefaultOpClass(var->vartype, BTREE_AM_OID);
+
+	if (!OidIsValid(opclass))
+		return 1;
+	switch (get_op_opfamily_strategy(opno, get_opclass_family(opclass)))
+	{
+		case BTEqualStrategyNumber:
+			return afdw_stats_probe_share(table, (uint32) table->ord[var->varattno]);
+		case InvalidStrategy:
+			return 1;
+		default:
+			return 0.5;
+	}
+}
+
 /*
  * May the engine evaluate a condition with values of other relations?  Only
  * comparisons of a column, which are what leaves out row groups.  *share: of
@@ -173,12 +192,7 @@ afdw_parameter_clause(PlannerInfo *root, RelOptInfo *rel, RestrictInfo *rinfo, d
 			(rinfo->security_level > local_level && !rinfo->leakproof))
 			return false;
 	}
-	*share = 1;
-	if (OidIsValid(op->opno) && op_in_opfamily(op->opno, get_opclass_family(
-				GetDefaultOpClass(exprType(left), BTREE_AM_OID))))
-		*share = get_op_opfamily_strategy(op->opno, get_opclass_family(
-				GetDefaultOpClass(exprType(left), BTREE_AM_OID))) == BTEqualStrategyNumber ?
-			afdw_stats_probe_share(fpinfo->table, (uint32) fpinfo->table->ord[var->varattno]) : 0.5;
+	*share = share_of_groups(fpinfo->table, op->opno, var);
 	return true;
 }
 
