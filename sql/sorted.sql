@@ -49,6 +49,21 @@ SELECT id FROM both_ ORDER BY id LIMIT 4;
 \set VERBOSITY default
 SELECT count(*) FROM both_;
 
+-- files of a Hive tree: directories fix the first keys
+\set path :testdata '/hive'
+CREATE FOREIGN TABLE tree (year int, month int, id int8) SERVER analytics_fdw
+	OPTIONS (path :'path', sorted 'year, month, id');
+EXPLAIN (COSTS OFF) SELECT year, month FROM tree ORDER BY year, month;
+SELECT count(*), count(*) FILTER (WHERE (year, month, id) < (y, m, i)) FROM
+	(SELECT year, month, id, lag(year) OVER w AS y, lag(month) OVER w AS m, lag(id) OVER w AS i FROM
+		(SELECT * FROM tree ORDER BY year, month, id OFFSET 0) t WINDOW w AS ()) s;
+EXPLAIN (COSTS OFF) SELECT id FROM tree WHERE year = 2023 ORDER BY month, id;
+SELECT year, month FROM tree ORDER BY year, month LIMIT 1;
+ALTER FOREIGN TABLE tree OPTIONS (SET sorted 'year DESC', ADD files_in_order 'true');
+\set VERBOSITY terse
+SELECT year FROM tree ORDER BY year DESC LIMIT 1;
+\set VERBOSITY default
+
 -- declarations that are not true
 ALTER FOREIGN TABLE events OPTIONS (SET sorted 'customer');
 \set VERBOSITY terse

@@ -57,8 +57,8 @@ afdw_order_keys(const AfdwTable *table, Index varno)
 
 typedef enum GroupOrder
 {
-	BEFORE,						/* all rows of the first are less */
-	TOUCHING,					/* or equal */
+	BEFORE,						/* all rows of the first are less, or equal in the last key */
+	TOUCHING,					/* or equal in this key */
 	UNKNOWN,
 	VIOLATED
 } GroupOrder;
@@ -108,6 +108,45 @@ compare_groups(const OrderedGroup *p, const OrderedGroup *q, bool desc, bool nul
 	return VIOLATED;
 }
 
+/* Has a row group one value only? */
+static bool
+is_constant(const ax_bounds *b)
+{
+	return b->nulls == b->rows || (b->nulls == 0 && b->has_min && b->has_max &&
+								   ax_value_cmp(&b->min, &b->max) == 0);
+}
+
+/*
+ * The same for all keys: one with a single value in both groups leaves it to
+ * the next.  *column: where they differ.  Never TOUCHING.
+ */
+static GroupOrder
+compare_all(const AfdwTable *table, const OrderedGroup *p, const OrderedGroup *q, List *keys,
+			AttrNumber *column)
+{
+	ListCell   *lc;
+
+	foreach(lc, keys)
+	{
+		List	   *key = lfirst(lc);
+		uint32		col;
+		OrderedGroup a = *p,
+					b = *q;
+		GroupOrder	r;
+
+		*column = ((Var *) afdw_sort_expr(key))->varattno;
+		col = (uint32) table->ord[*column];
+		(void) ax_source_split_bounds(table->source, p->file, p->split, col, &a.b);
+		(void) ax_source_split_bounds(table->source, q->file, q->split, col, &b.b);
+		r = compare_groups(&a, &b, afdw_sort_desc(key), afdw_sort_nulls_first(key));
+		if (r != TOUCHING)
+			return r;
+		if (lnext(keys, lc) && !(is_constant(&a.b) && is_constant(&b.b)))
+			return UNKNOWN;
+	}
+	return BEFORE;
+}
+
 static void
 violated(const AfdwTable *table, const OrderedGroup *p, const OrderedGroup *q, const char *column)
 {
@@ -132,10 +171,10 @@ violated(const AfdwTable *table, const OrderedGroup *p, const OrderedGroup *q, c
 bool
 afdw_order_is_stored(const AfdwTable *table, List *keys)
 {
-	List	   *key = linitial(keys);
-	Var		   *var = (Var *) afdw_sort_expr(key);
+	Var		   *var = (Var *) afdw_sort_expr((List *) linitial(keys));
 	uint32		files = ax_source_files(table->source);
 	uint32		col = (uint32) table->ord[var->varattno];
+	AttrNumber	column = 0;
 	bool		alone = files <= 1 || table->opts.files_in_order;
 	bool		have = false;
 	OrderedGroup		last;
@@ -162,11 +201,10 @@ afdw_order_is_stored(const AfdwTable *table, List *keys)
 			if (now.b.rows == 0)
 				continue;
 			if (have)
-				r = compare_groups(&last, &now, afdw_sort_desc(key), afdw_sort_nulls_first(key));
+				r = compare_all(table, &last, &now, keys, &column);
 			if (have && r == VIOLATED && (inside || table->opts.files_in_order))
-				violated(table, &last, &now, get_attname(table->relid, var->varattno, false));
-			if (have && !inside && !alone &&
-				!(r == BEFORE || (r == TOUCHING && list_length(keys) == 1)))
+				violated(table, &last, &now, get_attname(table->relid, column, false));
+			if (have && !inside && !alone && r != BEFORE)
 				return false;
 			last = now;
 			have = true;
