@@ -5,11 +5,11 @@
 EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE url ILIKE '%é%' COLLATE "en-x-icu";
 EXPLAIN (COSTS OFF) SELECT to_char(day, 'YYYY-MM'), sum(quantity) FROM events GROUP BY 1;
 -- the smallest expression whose result the engine knows; what it has itself is inside
-EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE length(md5(kind) || to_hex(customer + 1)) > 33;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE length(quote_literal(kind) || to_char(customer + 1, 'RN')) > 33;
 EXPLAIN (COSTS OFF) SELECT (regexp_match(url, '//(a|ab)(c|bcd)'))[2], count(*) FROM events GROUP BY 1;
 EXPLAIN (COSTS OFF) SELECT kind FROM events GROUP BY 1 HAVING to_char(count(*), 'RN') LIKE '%X%';
 -- what stays: volatile, not built in, a result that the engine does not know
-EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE md5(url || random()) < '5' COLLATE "C";
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE quote_literal(url || random()) < '5' COLLATE "C";
 EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE opaque(lower(url COLLATE "en-x-icu"));
 EXPLAIN (COSTS OFF) SELECT string_to_array(kind, 'i'), count(*) FROM events GROUP BY 1;
 EXPLAIN (COSTS OFF) SELECT power(quantity::numeric, 40), count(*) FROM events GROUP BY 1;
@@ -27,14 +27,14 @@ RESET analytics_fdw.enable_dictionary_service;
 RESET plan_cache_mode;
 
 -- errors carry PostgreSQL's own message; rows that a LIMIT cuts off raise none
-SELECT count(*) FROM events WHERE id = 7 AND (kind || 'x')::int > 0;
+SELECT count(*) FROM events WHERE id = 7 AND to_date(kind, 'YYYY') > '2000-01-01';
 SELECT count(*) FROM (SELECT id FROM events
-	WHERE quantity >= 0 AND 5 = ('5' || CASE id WHEN 990 THEN 'x' ELSE '' END)::int LIMIT 3) s;
+	WHERE quantity >= 0 AND to_date(CASE id WHEN 990 THEN 'x' ELSE '2000' END, 'YYYY') = '2000-01-01' LIMIT 3) s;
 BEGIN;
 SAVEPOINT s;
 SELECT decode(kind, 'hex') FROM events WHERE kind = 'view' GROUP BY 1;
 ROLLBACK TO s;
-SELECT count(*) FROM events WHERE md5(kind) > '';
+SELECT count(*) FROM events WHERE quote_literal(kind) > '';
 COMMIT;
 -- columns of types that the engine does not understand are read by PostgreSQL
 CREATE TYPE kinds AS ENUM ('return', 'view', 'click', 'buy');
@@ -58,9 +58,9 @@ CREATE ROLE host_reader;
 GRANT USAGE ON SCHEMA host TO host_reader;
 GRANT SELECT ON events TO host_reader;
 BEGIN;
-REVOKE EXECUTE ON FUNCTION pg_catalog.md5(text) FROM public;
+REVOKE EXECUTE ON FUNCTION pg_catalog.quote_literal(text) FROM public;
 SET ROLE host_reader;
-SELECT count(*) FROM events WHERE md5(kind) > '';
+SELECT count(*) FROM events WHERE quote_literal(kind) > '';
 ROLLBACK;
 DROP OWNED BY host_reader;
 DROP ROLE host_reader;
