@@ -124,5 +124,7 @@ afdw_allowed(void)
 		allow &= ~(uint32) AX_ALLOW_LAZY;
 	if (!afdw_verify_checksums)
 		allow &= ~(uint32) AX_ALLOW_CHECKSUMS;
+	if (!afdw_enable_aggregate_algebra)
+		allow &= ~(uint32) AX_ALLOW_ALGEBRA;
 	return allow;
 }

@@ -68,3 +68,17 @@ SELECT corr(f, f), covar_samp(f, f), covar_pop(f, f), regr_slope(f, f) FROM deci
 SELECT corr(i8::float8 * 1e300, f) FROM decimals;
 SELECT stddev(i8::float8 * 1e300) FROM decimals;
 SELECT corr(DISTINCT f, i2) FROM decimals WHERE id < 30;
+-- Sums of a column and constants: one state, unless a value may overflow.
+SELECT sum(i2), sum(i2 + 1), sum(i2 - 7), sum(3 + i2), sum(i2 + 1 + 2), avg(i2 + 1), avg(i2 - 32768), count(i2 + 1), sum(i2 + 2000000000) FROM decimals;
+SELECT g, sum(i2 + 1), sum(i2 + 2), avg(i2 + 3), stddev(i2), sum(DISTINCT i2 + 1), sum(i2 + 4) FILTER (WHERE b) FROM decimals GROUP BY g;
+SELECT sum(i4 + 1::bigint), avg(i4::bigint - 5), sum(i4::bigint + 1), sum(i4) FROM decimals;
+SELECT sum(i2 + 1), avg(i2 + 1) FROM decimals WHERE id < 0;
+SELECT sum(i2 + 2147483647) FROM decimals;
+SELECT sum(i4 + 1) FROM decimals;
+SELECT sum(i4 - 1) FROM decimals;
+SELECT sum(i2 + 2147450880), sum(2147450880 + i2) FROM decimals;
+SELECT sum(i8 + 1) FROM decimals WHERE abs(i4) < 1000;
+SELECT sum(i2 + 1::smallint) FROM decimals;
+SELECT sum((i2 + 2147450880) - 5 + 6) FROM decimals;
+SELECT sum(i2 + 2147450879 + 1), sum(i2 + 2147450879 + 2) FROM decimals WHERE i2 < 0;
+SELECT id % 50 AS k, sum(i2 + 5) FROM decimals GROUP BY 1 HAVING sum(i2 + 7) > 100 ORDER BY sum(i2 + 6) DESC, k LIMIT 5;

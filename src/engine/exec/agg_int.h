@@ -76,9 +76,10 @@ ax_status ax_step_update(ax_task *t, const ax_step *s, ax_arena *scratch, ax_are
 ax_status ax_step_merge(ax_task *t, const ax_step *s, uint8_t *const *dst, uint8_t *const *src,
                         uint32_t n) AX_MUST_USE;
 
-/* Results of aggregate `agg` for row[0..n), in a.  tmp is reset as work goes on. */
-ax_status ax_step_result(ax_task *t, ax_arena *a, ax_arena *tmp, const ax_step *s, uint8_t agg,
-                         ax_type result, uint8_t *const *row, uint32_t n, ax_vec *out) AX_MUST_USE;
+/* Results of a call for row[0..n), in a.  tmp is reset as work goes on. */
+ax_status ax_step_result(ax_task *t, ax_arena *a, ax_arena *tmp, const ax_step *s,
+                         const ax_agg_arg *call, uint8_t *const *row, uint32_t n, ax_vec *out)
+    AX_MUST_USE;
 
 /* Exact sum / count as PostgreSQL's numeric division shows it; count > 0. */
 ax_num ax_num_avg(ax_i128 sum, uint64_t count);
@@ -105,8 +106,11 @@ bool ax_step_result_float(uint8_t op, uint8_t agg, const void *st, void *out, ui
 ax_status ax_step_update_num(ax_task *t, const ax_step *s, ax_arena *scratch, uint8_t *const *row,
                              uint8_t *one, uint32_t n, const ax_step_in *in) AX_MUST_USE;
 ax_status ax_step_merge_num(ax_task *t, const ax_step *s, void *a, const void *b) AX_MUST_USE;
-ax_status ax_step_result_num(ax_task *t, ax_arena *tmp, const ax_step *s, uint8_t agg,
+ax_status ax_step_result_num(ax_task *t, ax_arena *tmp, const ax_step *s, const ax_agg_arg *call,
                              const void *st, void *out, uint32_t i, uint8_t *null) AX_MUST_USE;
+/* sum or avg of count > 0 integers of type arg_type whose sum is known, into the result's type. */
+ax_status ax_step_result_sum(ax_task *t, const ax_agg_arg *call, ax_i128 sum, uint64_t count,
+                             void *out, uint32_t i) AX_MUST_USE;
 
 /* op_agg_extreme.c: one of the values is kept. */
 void ax_step_update_extreme(const ax_step *s, uint8_t *const *row, uint8_t *one, uint32_t n,

@@ -67,6 +67,7 @@ typedef struct ax_agg_arg
     int32_t filter_col;   /* BOOL column: only rows where it is true, -1: all */
     ax_type arg_type;
     ax_type type;         /* result */
+    int64_t add;          /* sum and avg of integers: added to each value */
 } ax_agg_arg;
 
 typedef struct ax_agg_spec

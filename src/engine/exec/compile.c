@@ -348,8 +348,12 @@ static ax_status agg_operands(compiler *c, const ax_node *n, ax_sink *s, above *
                               .arg2_col = -1, .filter_col = -1, .type = call->type};
         if (call->arg != NULL)
         {
-            arg[i].arg_type = call->arg->type;
-            AX_TRY(guarded_arg(c, call, call->arg, &e));
+            e = call->arg;
+            if (c->x->o.allow & AX_ALLOW_ALGEBRA
+                && (call->agg == AX_AGG_SUM || call->agg == AX_AGG_AVG))
+                arg[i].add = ax_sum_split(&e);
+            arg[i].arg_type = e->type;
+            AX_TRY(guarded_arg(c, call, e, &e));
             arg[i].arg_col = operand(&o, e);
         }
         if (call->arg2 != NULL)

@@ -435,4 +435,9 @@ ax_fmt_file *ax_cache_get(ax_cache *c, const char *path, const ax_format *f, con
 void ax_cache_put(ax_cache *c, const char *path, const ax_format *f, const char *options,
                   const ax_io_id *id, ax_fmt_file *file);
 
+/* ---- algebra.c ------------------------------------------------------------------------------- */
+
+/* Replaces the argument of sum or avg by one that is less by a constant, which is returned. */
+int64_t ax_sum_split(ax_expr **arg);
+
 #endif

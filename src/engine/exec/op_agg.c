@@ -546,8 +546,8 @@ static ax_status agg_part_next(ax_task *t, ax_part *p, ax_batch **out)
     for (uint32_t i = 0; i < g->nkeys; i++)
         AX_TRY(ax_ht_key_vec(t, p->out, &g->ht.lay, i, k->row, k->n, g->null_row, &o->col[i]));
     for (uint32_t i = 0; i < g->nargs; i++)
-        AX_TRY(ax_step_result(t, p->out, p->tmp, &g->step[g->arg_step[i]], g->arg[i].agg,
-                              g->arg[i].type, k->row, k->n, &o->col[g->nkeys + i]));
+        AX_TRY(ax_step_result(t, p->out, p->tmp, &g->step[g->arg_step[i]], &g->arg[i], k->row, k->n,
+                              &o->col[g->nkeys + i]));
     *out = o;
     return AX_OK;
 }

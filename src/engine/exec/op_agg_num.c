@@ -318,41 +318,46 @@ static ax_status result_dec(ax_task *t, ax_arena *tmp, const ax_step *s, const s
     return exact(t, tmp, s, part, n, st->n, what, out);
 }
 
-static ax_status result_int(ax_task *t, ax_arena *tmp, const ax_step *s, const stint *st,
-                            ax_num_result what, void *out, uint32_t i)
+ax_status ax_step_result_sum(ax_task *t, const ax_agg_arg *call, ax_i128 sum, uint64_t count,
+                             void *out, uint32_t i)
+{
+    sum += (ax_i128) call->add * (ax_i128) count;
+    if (call->agg == AX_AGG_AVG)
+        ((ax_num *) out)[i] = ax_num_avg(sum, count);
+    else if (call->type.id == AX_T_NUMERIC)
+        ((ax_num *) out)[i] = (ax_num){.v = sum};
+    else
+    {
+        AX_CHECK(t, (int64_t) sum == sum, AX_ERANGE, "bigint out of range");
+        ((int64_t *) out)[i] = (int64_t) sum;
+    }
+    return AX_OK;
+}
+
+static ax_status result_int(ax_task *t, ax_arena *tmp, const ax_step *s, const ax_agg_arg *call,
+                            const stint *st, ax_num_result what, void *out, uint32_t i)
 {
     ax_i128 sum = (ax_i128) ((ax_u128) st->sum[1] << 64 | st->sum[0]);
     uint64_t words[AX_NUM_SUM_WORDS] = {st->sum[0], st->sum[1], sum < 0 ? UINT64_MAX : 0};
     uint64_t squares[AX_NUM_SQUARE_WORDS] = {st->squares[0], st->squares[1], st->squares[2]};
     ax_num_part part = {0, words, squares};
 
-    if (what == AX_NUM_SUM && s->arg_type.id != AX_T_INT8)
-    {
-        AX_CHECK(t, (int64_t) sum == sum, AX_ERANGE, "bigint out of range");
-        ((int64_t *) out)[i] = (int64_t) sum;
-    }
-    else if (what == AX_NUM_SUM)
-        ((ax_num *) out)[i] = (ax_num){.v = sum};
-    else if (what == AX_NUM_AVG)
-        ((ax_num *) out)[i] = ax_num_avg(sum, st->n);
-    else
-    {
-        ax_arena_reset(tmp);
-        return exact(t, tmp, s, &part, 1, st->n, what, (ax_num *) out + i);
-    }
-    return AX_OK;
+    if (what <= AX_NUM_AVG)
+        return ax_step_result_sum(t, call, sum, st->n, out, i);
+    ax_arena_reset(tmp);
+    return exact(t, tmp, s, &part, 1, st->n, what, (ax_num *) out + i);
 }
 
-ax_status ax_step_result_num(ax_task *t, ax_arena *tmp, const ax_step *s, uint8_t agg,
+ax_status ax_step_result_num(ax_task *t, ax_arena *tmp, const ax_step *s, const ax_agg_arg *call,
                              const void *st, void *out, uint32_t i, uint8_t *null)
 {
-    ax_num_result what = result_of(agg);
+    ax_num_result what = result_of(call->agg);
     uint64_t least = what == AX_NUM_VAR_SAMP || what == AX_NUM_STDDEV_SAMP ? 2 : 1;
 
     *null = *(const uint64_t *) st < least;
     if (*null)
         return AX_OK;
     if (s->op == AX_STEP_VARINT)
-        return result_int(t, tmp, s, (const stint *) st, what, out, i);
+        return result_int(t, tmp, s, call, (const stint *) st, what, out, i);
     return result_dec(t, tmp, s, (const stnum *) st, what, (ax_num *) out + i);
 }

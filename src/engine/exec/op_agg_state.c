@@ -371,39 +371,37 @@ static ax_i128 state_sum(uint8_t op, const void *st)
     return (ax_i128) ((ax_u128) (ax_i128) s->hi << 64 | s->lo);
 }
 
-static void result_int(uint8_t op, uint8_t agg, ax_type type, const void *st, void *out, uint32_t i)
+static ax_status result_int(ax_task *t, uint8_t op, const ax_agg_arg *call, const void *st,
+                            void *out, uint32_t i)
 {
-    if (op != AX_STEP_SUM64 && op != AX_STEP_SUM128)
-        ax_step_store_i64((ax_phys) type.phys, out, i, ((const stbits *) st)->v);
-    else if (agg == AX_AGG_AVG)
-        ((ax_num *) out)[i] = ax_num_avg(state_sum(op, st), state_count(op, st));
-    else if (op == AX_STEP_SUM64)
-        ((int64_t *) out)[i] = ((const st64 *) st)->sum;
-    else
-        ((ax_num *) out)[i] = (ax_num){.v = state_sum(op, st)};
+    if (op == AX_STEP_SUM64 || op == AX_STEP_SUM128)
+        return ax_step_result_sum(t, call, state_sum(op, st), state_count(op, st), out, i);
+    ax_step_store_i64((ax_phys) call->type.phys, out, i, ((const stbits *) st)->v);
+    return AX_OK;
 }
 
 /* Result i of a state that has seen values. */
-static ax_status result_one(ax_task *t, ax_arena *tmp, const ax_step *s, uint8_t agg, ax_type type,
+static ax_status result_one(ax_task *t, ax_arena *tmp, const ax_step *s, const ax_agg_arg *call,
                             const void *st, void *out, uint32_t i, uint8_t *null)
 {
     switch (step_info[s->op].family)
     {
-        case FAMILY_INT: result_int(s->op, agg, type, st, out, i); break;
-        case FAMILY_FLOAT: *null = !ax_step_result_float(s->op, agg, st, out, i); break;
-        case FAMILY_NUM: return ax_step_result_num(t, tmp, s, agg, st, out, i, null);
-        default: ax_step_result_keep(s, type, st, out, i); break;
+        case FAMILY_INT: return result_int(t, s->op, call, st, out, i);
+        case FAMILY_FLOAT:
+            *null = !ax_step_result_float(s->op, call->agg, st, out, i);
+            return AX_OK;
+        case FAMILY_NUM: return ax_step_result_num(t, tmp, s, call, st, out, i, null);
+        default: ax_step_result_keep(s, call->type, st, out, i); return AX_OK;
     }
-    return AX_OK;
 }
 
-ax_status ax_step_result(ax_task *t, ax_arena *a, ax_arena *tmp, const ax_step *s, uint8_t agg,
-                         ax_type result, uint8_t *const *row, uint32_t n, ax_vec *out)
+ax_status ax_step_result(ax_task *t, ax_arena *a, ax_arena *tmp, const ax_step *s,
+                         const ax_agg_arg *call, uint8_t *const *row, uint32_t n, ax_vec *out)
 {
-    uint32_t width = ax_phys_width(result.phys);
-    uint8_t any = 0;
+    uint32_t width = ax_phys_width((ax_phys) call->type.phys);
+    uint8_t agg = call->agg, any = 0;
 
-    *out = (ax_vec){.kind = AX_VK_FLAT, .type = result, .n = n};
+    *out = (ax_vec){.kind = AX_VK_FLAT, .type = call->type, .n = n};
     if (agg == AX_AGG_COUNT || agg == AX_AGG_COUNT_STAR || agg == AX_AGG_REGR_COUNT)
     {
         AX_NEW(t, out->u.data, ax_arena_values(a, sizeof(int64_t) * n));
@@ -414,7 +412,7 @@ ax_status ax_step_result(ax_task *t, ax_arena *a, ax_arena *tmp, const ax_step *
     AX_NEW(t, out->null, ax_arena_values(a, n));
     for (uint32_t i = 0; i < n; i++)
         out->null[i] = state_count(s->op, row[i] + s->off) == 0;
-    if (ax_type_is_str(result))
+    if (ax_type_is_str(call->type))
         AX_TRY(ax_step_result_str(t, a, s->off, row, n, out));
     else
     {
@@ -422,7 +420,7 @@ ax_status ax_step_result(ax_task *t, ax_arena *a, ax_arena *tmp, const ax_step *
         for (uint32_t i = 0; i < n; i++)
         {
             if (!out->null[i])
-                AX_TRY(result_one(t, tmp, s, agg, result, row[i] + s->off, out->u.data, i,
+                AX_TRY(result_one(t, tmp, s, call, row[i] + s->off, out->u.data, i,
                                   &out->null[i]));
             if (out->null[i])
                 memset((uint8_t *) out->u.data + (size_t) width * i, 0, width);

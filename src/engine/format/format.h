@@ -215,7 +215,8 @@ enum
     AX_ALLOW_PAGE_INDEX = 1u << 3, AX_ALLOW_PREWHERE = 1u << 4, AX_ALLOW_LAZY = 1u << 5,
     AX_ALLOW_METADATA_AGG = 1u << 6, AX_ALLOW_CHECKSUMS = 1u << 7, AX_ALLOW_LIVE = 1u << 8,
     AX_ALLOW_PRIMARY_KEY = 1u << 9, AX_ALLOW_SKIP_INDEX = 1u << 10,
-    AX_ALLOW_PARTITION = 1u << 11, AX_ALLOW_ALL = 0xffffffffu
+    AX_ALLOW_PARTITION = 1u << 11, AX_ALLOW_ALGEBRA = 1u << 12,
+    AX_ALLOW_ALL = 0xffffffffu
 };
 
 /* Counters of one scan, added to by the lane; summed for EXPLAIN. */

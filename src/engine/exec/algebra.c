@@ -1,0 +1,91 @@
+/* Algebra on arguments of aggregates, where it changes neither results nor errors.
+ *
+ *      sum(e + c)  ->  sum(e) + c count(e)          and avg alike; e - c, c + e too
+ *
+ * Many sums over one column then share one state.  e + c must not be able to overflow, which would
+ * be an error of the row: the range of e is known from its type, or from what it is made of. */
+#include "exec/exec_int.h"
+
+typedef struct range { ax_i128 low, high; } range;
+
+static bool is_int(uint8_t id) { return id == AX_T_INT2 || id == AX_T_INT4 || id == AX_T_INT8; }
+
+static range range_of_type(uint8_t id)
+{
+    int bits = id == AX_T_INT2 ? 15 : id == AX_T_INT4 ? 31 : 63;
+
+    return (range){-((ax_i128) 1 << bits), ((ax_i128) 1 << bits) - 1};
+}
+
+static bool within(range a, range b) { return a.low >= b.low && a.high <= b.high; }
+
+/* The integer that e is, if it is a constant. */
+static bool constant(const ax_expr *e, int64_t *v)
+{
+    if (e->kind == AX_X_CALL && (e->fn == AX_FN_TO_INT4 || e->fn == AX_FN_TO_INT8))
+        e = e->arg[0]; /* constants are folded later */
+    if (e->kind != AX_X_CONST || !is_int(e->type.id) || e->u.val.null)
+        return false;
+    *v = e->u.val.u.i;
+    return true;
+}
+
+/* e as rest + add, with add constant and without an overflow on any row. */
+static bool split(const ax_expr *e, ax_expr **rest, int64_t *add, range *r);
+
+static range range_of(const ax_expr *e)
+{
+    range all = range_of_type(e->type.id), r;
+    ax_expr *rest;
+    int64_t add;
+
+    if (split(e, &rest, &add, &r))
+        return r;
+    if (e->kind == AX_X_CALL && (e->fn == AX_FN_TO_INT4 || e->fn == AX_FN_TO_INT8)
+        && is_int(e->arg[0]->type.id))
+    {
+        r = range_of(e->arg[0]);
+        return within(r, all) ? r : all;
+    }
+    return all;
+}
+
+static bool split(const ax_expr *e, ax_expr **rest, int64_t *add, range *r)
+{
+    bool minus = e->fn == AX_FN_SUB;
+    int64_t c;
+
+    if (e->kind != AX_X_CALL || (e->fn != AX_FN_ADD && !minus) || !is_int(e->type.id))
+        return false;
+    if (constant(e->arg[1], &c))
+        *rest = e->arg[0];
+    else if (!minus && constant(e->arg[0], &c))
+        *rest = e->arg[1];
+    else
+        return false;
+    if (c > INT32_MAX || c < -INT32_MAX) /* far from an overflow of add * count */
+        return false;
+    *add = minus ? -c : c;
+    *r = range_of(*rest);
+    r->low += *add;
+    r->high += *add;
+    return within(*r, range_of_type(e->type.id));
+}
+
+int64_t ax_sum_split(ax_expr **arg)
+{
+    int64_t sum = 0, add;
+    ax_expr *rest;
+    range r;
+
+    while (split(*arg, &rest, &add, &r) && sum + add <= INT32_MAX && sum + add >= -INT32_MAX)
+    {
+        sum += add;
+        *arg = rest;
+    }
+    /* the sums of int2 and int4 are one thing */
+    if ((*arg)->kind == AX_X_CALL && (*arg)->fn == AX_FN_TO_INT4
+        && (*arg)->arg[0]->type.id == AX_T_INT2)
+        *arg = (*arg)->arg[0];
+    return sum;
+}
