@@ -119,6 +119,8 @@ typedef struct AfdwOptions
 	AfdwSampling sampling;		/* of ANALYZE */
 	int			max_threads;	/* 0: as the setting says */
 	int64		memory_limit;	/* bytes, 0: as the setting says */
+	const char *details;		/* "name=value" lines for the format, or NULL */
+	bool		names_definition;	/* one of them is a file of the server */
 } AfdwOptions;
 
 typedef struct AfdwColumnOptions

@@ -44,7 +44,8 @@ typedef enum AfdwOptKind
 	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY, OPT_VIRTUAL, OPT_DEFAULT,
 	OPT_FILES_FUNC, OPT_FILES_FUNC_ARG, OPT_HIVE, OPT_ENCODING, OPT_OPEN_FILES,
 	OPT_FILENAME, OPT_FILES, OPT_DIRNAME, OPT_IGNORED,
-	OPT_LISTS, OPT_MAP_KEY, OPT_JAGGED, OPT_SORTED, OPT_COST, OPT_SAMPLING
+	OPT_LISTS, OPT_MAP_KEY, OPT_JAGGED, OPT_SORTED, OPT_COST, OPT_SAMPLING,
+	OPT_DEFINITION, OPT_DETAIL
 } AfdwOptKind;
 
 typedef struct AfdwOpt
@@ -574,6 +575,13 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 		case OPT_SAMPLING:
 			opts->sampling = parse_word(opt->name, value, sampling_words);
 			break;
+		case OPT_DEFINITION:
+		case OPT_DETAIL:
+			/* the format's own business */
+			opts->names_definition |= opt->kind == OPT_DEFINITION;
+			opts->details = psprintf("%s%s=%s\n", opts->details ? opts->details : "", opt->name,
+									 value);
+			break;
 		case OPT_THREADS:
 			opts->max_threads = parse_number(opt->name, value, 0, 0, 1024);
 			break;
@@ -637,9 +645,10 @@ analytics_fdw_validator(PG_FUNCTION_ARGS)
 			invalid_option(def->defname, where);
 			continue;
 		}
+		if (names_files(opt) || opt->kind == OPT_DEFINITION)
+			afdw_check_read_server_files();
 		if (names_files(opt))
 		{
-			afdw_check_read_server_files();
 			if (files)
 				ereport(ERROR,
 						(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),

@@ -352,11 +352,13 @@ table_define(Oid relid)
 	}
 	table_close(rel, NoLock);
 
-	if (table->opts.paths != NIL)
+	if (table->opts.paths != NIL || table->opts.names_definition)
 		check_owner(relid);
+	if (table->opts.paths != NIL)
+		;						/* they are known */
 	else if (table->opts.files_func)
 		table->opts.paths = afdw_files_function(relid, &table->opts);
-	else if (table->opts.paths == NIL)
+	else
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_DYNAMIC_PARAMETER_VALUE_NEEDED),
 				 errmsg("option \"path\" is missing for foreign table \"%s\"",
@@ -370,6 +372,7 @@ table_define(Oid relid)
 	source.path = paths;
 	source.npaths = npaths;
 	source.format = table->opts.format;
+	source.options = table->opts.details;
 	source.col = spec;
 	source.ncols = table->ncols;
 	source.bind.match_by = table->opts.match_by;

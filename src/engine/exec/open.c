@@ -17,6 +17,14 @@ enum { OPEN_STAT, OPEN_ASKED, OPEN_OPENED, OPEN_SNIFFED, OPEN_STEP, OPEN_DONE };
 
 static ax_snapfile *file_of(const ax_opener *o) { return &o->snap->file[o->i]; }
 
+/* What the format is told: by whoever found the file, or by the table. */
+static const char *options_of(const ax_opener *o)
+{
+    const char *of_file = file_of(o)->lake->options;
+
+    return of_file != NULL ? of_file : o->src->options;
+}
+
 /* ---- the snapshot ---------------------------------------------------------------------------- */
 
 static void publish(ax_snapshot *s, ax_snapfile *f, ax_fmt_file *file, ax_fmt_bind *bind)
@@ -127,7 +135,7 @@ static ax_status asked(ax_task *t, ax_opener *o)
     AX_CHECK(t, o->req[0].found, AX_ENOFILE, "could not open file: no such file or directory");
     if (o->format != NULL)
     {
-        ax_fmt_file *cached = ax_cache_get(o->env->cache, path, o->format, o->src->options, &o->id);
+        ax_fmt_file *cached = ax_cache_get(o->env->cache, path, o->format, options_of(o), &o->id);
 
         if (cached != NULL)
             return bind_file(t, o, cached);
@@ -187,7 +195,7 @@ static ax_status step(ax_task *t, ax_opener *o)
 
     if (o->op == NULL)
     {
-        ax_fmt_input in = {o->io, path, ax_cache_budget(o->env->cache), o->src->options};
+        ax_fmt_input in = {o->io, path, ax_cache_budget(o->env->cache), options_of(o)};
 
         AX_TRY(o->format->open_begin(t, o->scratch, &in, &o->op));
     }
@@ -207,7 +215,7 @@ static ax_status step(ax_task *t, ax_opener *o)
     ax_io_file_drop_tail(o->io);
     ax_io_file_unref(o->io);
     o->io = NULL;
-    ax_cache_put(o->env->cache, path, o->format, o->src->options, &o->id, o->ev.file);
+    ax_cache_put(o->env->cache, path, o->format, options_of(o), &o->id, o->ev.file);
     return bind_file(t, o, o->ev.file);
 }
 

@@ -55,6 +55,9 @@ typedef struct ax_lake_file
     const char *const *part_name;  /* [nparts] partition columns and their text values, decoded; */
     const char *const *part_value; /* NULL entry: SQL null.  Outermost first */
     uint32_t nparts;
+    const char *options;       /* what the format must know of this file besides its bytes, as
+                                * "key=value" lines in place of the table's; NULL: nothing.  Files
+                                * of one table mostly share the string */
 } ax_lake_file;
 
 typedef struct ax_lake_event

@@ -2,7 +2,8 @@
  *
  *   lake.c   the list of kinds, dispatch, growing lists of files
  *   files.c  files, directories, globs;  glob.c  patterns;  hive.c  partitions in paths
- *   given.c  paths as they are */
+ *   given.c  paths as they are
+ *   mergetree.c  parts of ClickHouse tables;  mergetree_sql.c  their definitions */
 #ifndef AX_LAKE_INT_H
 #define AX_LAKE_INT_H
 
@@ -38,6 +39,10 @@ void ax_lake_list_sort(ax_lake_list *l);
 
 /* Partitions from the directories of the sorted list's paths. */
 ax_status ax_lake_hive(ax_task *t, ax_lake_list *l) AX_MUST_USE;
+
+/* The definition of a MergeTree table as lines of options, behind those of `before` (or NULL). */
+ax_status ax_lake_mergetree_sql(ax_task *t, ax_arena *a, const char *before, const char *s,
+                                size_t n, const char **out) AX_MUST_USE;
 
 /* Length of the first name of a pattern, up to its slash or end.  0: it cannot be matched alone,
  * since `**`, a class or braces reach over the slash. */

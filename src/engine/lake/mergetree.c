@@ -32,6 +32,9 @@ typedef struct part
     bool broken, covered;
 } part;
 
+/* mutation: number of the mutation, or what else it is. */
+enum { FORMAT_VERSION = -1, DEFINITION = -2 };
+
 typedef struct text_file { const char *path; int64_t mutation; ax_io_file *file; } text_file;
 
 typedef struct table_op
@@ -52,6 +55,7 @@ typedef struct table_op
     uint32_t check;              /* part whose wholeness is looked at */
     ax_fmt_op *op;               /* its opening, or NULL */
     ax_fmt_event ev;
+    const char *options;         /* for the parts */
     ax_lake_list list;
 } table_op;
 
@@ -139,6 +143,7 @@ static ax_status begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_lak
     op->spec = spec;
     op->a = a;
     op->list.arena = a;
+    op->options = spec->options;
     op->format = spec->format != NULL ? spec->format : ax_format_find("mergetree");
     AX_NEW(t, op->req, (ax_io_req *) ax_arena_alloc0(a, (spec->npaths + 1) * sizeof *op->req));
     *out = &op->base;
@@ -223,11 +228,30 @@ static ax_status take_listing(ax_task *t, table_op *op, uint32_t i)
         if (e->is_dir && strncmp(name, "tmp", 3) != 0)
             AX_TRY(add_part(t, op, e->path));
         else if (!e->is_dir && strcmp(name, "format_version.txt") == 0)
-            AX_TRY(add_file(t, op, e->path, -1));
+            AX_TRY(add_file(t, op, e->path, FORMAT_VERSION));
         else if (!e->is_dir && mutation_of(name) >= 0)
             AX_TRY(add_file(t, op, e->path, mutation_of(name)));
     }
     return AX_OK;
+}
+
+/* Where the table's definition stands, when somebody says so: option definition. */
+static ax_status find_definition(ax_task *t, table_op *op)
+{
+    static const char key[] = "definition=";
+    const char *s = op->spec->options, *end, *path;
+
+    while (s != NULL && strncmp(s, key, sizeof key - 1) != 0)
+    {
+        s = strchr(s, '\n');
+        s = s != NULL ? s + 1 : NULL;
+    }
+    if (s == NULL)
+        return AX_OK;
+    s += sizeof key - 1;
+    end = strchr(s, '\n');
+    AX_NEW(t, path, ax_arena_strndup(op->a, s, end != NULL ? (size_t) (end - s) : strlen(s)));
+    return add_file(t, op, path, DEFINITION);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -333,7 +357,7 @@ static ax_status check_covers(ax_task *t, table_op *op, ax_lake_event *ev, bool 
         if (op->op == NULL)
         {
             ax_fmt_input in = {.uri = p->path, .meta_budget = t->budget,
-                               .options = op->spec->options};
+                               .options = op->options};
 
             AX_TRY(op->format->open_begin(t, op->a, &in, &op->op));
         }
@@ -459,6 +483,7 @@ static ax_status open_files(ax_task *t, table_op *op, ax_lake_event *ev)
 {
     for (uint32_t i = 0; i < op->nreq; i++)
         AX_TRY(take_listing(t, op, i));
+    AX_TRY(find_definition(t, op));
     AX_NEW(t, op->req, (ax_io_req *) ax_arena_alloc0(op->a, (op->nfiles + 1) * sizeof *op->req));
     for (uint32_t i = 0; i < op->nfiles; i++)
         op->req[i] = (ax_io_req){.kind = AX_IO_OPEN, .uri = op->file[i].path};
@@ -480,6 +505,16 @@ static ax_status read_files(ax_task *t, table_op *op, ax_lake_event *ev)
     return need(op, op->nfiles, READING, ev);
 }
 
+static ax_status definition(ax_task *t, table_op *op, const char *path, const ax_buf *b)
+{
+    ax_status st = ax_lake_mergetree_sql(t, op->a, op->spec->options, (const char *) b->data,
+                                         b->len, &op->options);
+
+    if (st != AX_OK)
+        ax_note_file(t, path);
+    return st;
+}
+
 static ax_status take_files(ax_task *t, table_op *op)
 {
     for (uint32_t i = 0; i < op->nfiles; i++)
@@ -487,8 +522,10 @@ static ax_status take_files(ax_task *t, table_op *op)
         const ax_buf *b = op->req[i].buf;
 
         AX_CHECK(t, b != NULL, AX_EIO, "requested bytes were not delivered");
-        if (op->file[i].mutation < 0)
+        if (op->file[i].mutation == FORMAT_VERSION)
             op->old_names = b->len > 0 && b->data[0] == '0';
+        if (op->file[i].mutation == DEFINITION)
+            AX_TRY(definition(t, op, op->file[i].path, b));
     }
     parse_parts(op);
     AX_TRY(cover(t, op));
@@ -505,6 +542,8 @@ static ax_status found(ax_task *t, table_op *op, ax_lake_event *ev)
         if (!op->part[i].covered && !op->part[i].broken && !is_patch(&op->part[i]))
             AX_TRY(ax_lake_list_add(t, &op->list, &(ax_lake_file){.path = op->part[i].path}));
     ax_lake_list_sort(&op->list);
+    for (uint32_t i = 0; i < op->list.n; i++)
+        op->list.file[i].options = op->options;
     op->state = FOUND;
     ev->step = AX_STEP_DONE;
     ev->file = op->list.file;

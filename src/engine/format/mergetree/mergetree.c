@@ -47,11 +47,11 @@ static void split(const ax_fmt_file *file, uint32_t i, ax_split *out)
 
 static bool bounds(const ax_fmt_bind *b, uint32_t split_no, uint32_t col, ax_bounds *out)
 {
-    (void) b;
+    const ax_mt_part *p = (const ax_mt_part *) b->file;
+
     (void) split_no;
-    (void) col;
-    (void) out;
-    return false;
+    /* A part in several splits has bounds of the whole only. */
+    return p->base.nsplits == 1 && ax_mt_part_bounds(&((const ax_mt_bind *) b)->conv[col], p, out);
 }
 
 static double distinct(const ax_fmt_bind *b, uint32_t col)

@@ -266,7 +266,36 @@ typedef struct ax_mt_column
     uint32_t stream0, nstreams;   /* its streams, in the order of writing */
     uint64_t bytes;               /* compressed; Compact: 0 */
     uint32_t field;               /* in the schema; UINT32_MAX: one of ClickHouse's own */
+    const struct ax_mt_value *minmax; /* [2] from minmax_<column>.idx, or NULL */
 } ax_mt_column;
+
+/* One value outside of streams: bytes as of bulk form, those of a string without its length. */
+typedef struct ax_mt_value { const uint8_t *p; uint32_t n; bool null; } ax_mt_value;
+
+/* What a column of the primary key is: the column, a function of it that goes up with it, or a
+ * value of which nothing more is known. */
+typedef enum ax_mt_keyfn
+{
+    MT_K_OTHER, MT_K_COLUMN, MT_K_DATE, MT_K_YYYYMM, MT_K_YYYYMMDD, MT_K_YEAR, MT_K_MONTH,
+    MT_K_START_YEAR, MT_K_MONDAY, MT_K_DAY, MT_K_HOUR, MT_K_MINUTE
+} ax_mt_keyfn;
+
+typedef struct ax_mt_keycol
+{
+    uint8_t fn;                   /* ax_mt_keyfn */
+    bool desc;
+    int32_t column;               /* of the part, -1: it has no such column */
+    const ax_mt_type *type;       /* of the values in the index */
+} ax_mt_keycol;
+
+/* The primary index: n rows of ncols values; row g is that of the first row of granule g, and there
+ * may be one more, of the last row. */
+typedef struct ax_mt_keys
+{
+    uint32_t ncols, n;
+    ax_mt_keycol *col;            /* [ncols] */
+    ax_mt_value *value;           /* [n * ncols] */
+} ax_mt_keys;
 
 typedef struct ax_mt_part
 {
@@ -293,9 +322,8 @@ typedef struct ax_mt_part
     int32_t row_exists;           /* column ordinal of _row_exists, -1: none */
     const ax_mt_member *data;     /* Compact: data.bin */
     const ax_mt_member *data_marks;
-    const char *key_text;         /* names of the primary key's columns, or NULL: not told */
     pthread_mutex_t lock;         /* guards the arena for what is loaded later */
-    _Atomic(const struct ax_mt_keys *) keys; /* the primary index, NULL: not loaded */
+    const ax_mt_keys *keys;       /* the primary index; NULL: none, or its expressions are not known */
     uint32_t *split_gran;         /* [nsplits + 1] granules at which splits begin */
 } ax_mt_part;
 
@@ -663,9 +691,28 @@ uint32_t ax_mt_text(const ax_mt_type *ty, const uint8_t *p, char *out);
 
 ax_status ax_mt_schema_make(ax_task *t, ax_mt_part *p) AX_MUST_USE;
 ax_status ax_mt_splits_make(ax_task *t, ax_mt_part *p) AX_MUST_USE;
+/* The value of a key in "key=value" lines up to its end, or NULL. */
+const char *ax_mt_option(const char *options, const char *key, size_t *n);
 uint64_t ax_mt_granularity(const char *options);
 ax_status ax_mt_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_colspec *col,
                           uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out) AX_MUST_USE;
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* The next single value of a type. */
+ax_status ax_mt_single(ax_task *t, const ax_mt_type *ty, ax_cur *c, ax_mt_value *out) AX_MUST_USE;
+
+/* Take the primary index apart, by the text of its key.  p->keys stays NULL when that is not
+ * possible because expressions are not known. */
+ax_status ax_mt_keys_load(ax_task *t, ax_mt_part *p, ax_arena *scratch, const char *key,
+                          size_t nkey, const uint8_t *s, size_t n, bool compressed) AX_MUST_USE;
+
+/* The file minmax_<column>.idx. */
+ax_status ax_mt_minmax_load(ax_task *t, ax_mt_part *p, const char *name, const uint8_t *s, size_t n)
+    AX_MUST_USE;
+
+/* Bounds of a declared column in the whole part, as far as metadata tells. */
+bool ax_mt_part_bounds(const ax_mt_conv *c, const ax_mt_part *p, ax_bounds *out);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 

@@ -5,6 +5,9 @@
  * The mark file tells how many rows each granule has, which is the same for all streams; marks of
  * other streams are loaded when somebody reads them.
  *
+ * The primary index is kept when somebody tells which expressions it has (option primary_key), and
+ * minimum and maximum of partition columns always: both are small.
+ *
  * A part is refused as a whole when a file that checksums.txt lists is missing or has another size:
  * servers do the same.
  *
@@ -16,10 +19,12 @@
 
 enum { LISTING, OPENING, READING, MARKS_OPEN, MARKS_READ, OPENED };
 
-enum { F_COLUMNS, F_COUNT, F_CHECKSUMS, F_SERIALIZATION, F_SUBSTREAMS, F_CNT };
+enum { F_COLUMNS, F_COUNT, F_CHECKSUMS, F_SERIALIZATION, F_SUBSTREAMS, F_PRIMARY, F_FIXED,
+       F_MINMAX = F_FIXED, F_CNT = F_MINMAX + 8 };
 
-static const char *const file_names[F_CNT] = {"columns.txt", "count.txt", "checksums.txt",
-                                              "serialization.json", "columns_substreams.txt"};
+static const char *const file_names[F_FIXED] = {
+    "columns.txt", "count.txt", "checksums.txt", "serialization.json", "columns_substreams.txt",
+    "primary.cidx"};
 
 typedef struct open_op
 {
@@ -31,7 +36,8 @@ typedef struct open_op
     ax_io_req open[F_CNT], req[F_CNT];
     uint32_t nreq;
     uint8_t which[F_CNT];         /* file of each request */
-    ax_buf *buf[F_CNT];           /* owned; NULL: there is no such file */
+    const ax_mt_member *member[F_CNT]; /* the files; NULL: there is no such file, */
+    ax_buf *buf[F_CNT];           /* and their bytes; owned */
 } open_op;
 
 const ax_mt_member *ax_mt_member_find(const ax_mt_part *p, const char *name)
@@ -167,17 +173,39 @@ static void ask(open_op *o, ax_io_req *req, uint32_t n, uint8_t next, ax_fmt_eve
     ev->need = (ax_io_need){req, n};
 }
 
+/* Which files are read. */
+static void choose_files(open_op *o)
+{
+    ax_mt_part *p = o->part;
+    uint32_t at = F_MINMAX;
+    size_t n;
+
+    for (uint32_t i = 0; i < F_FIXED; i++)
+        o->member[i] = ax_mt_member_find(p, file_names[i]);
+    if (o->member[F_PRIMARY] == NULL)
+        o->member[F_PRIMARY] = ax_mt_member_find(p, "primary.idx");
+    if (ax_mt_option(o->in.options, "primary_key", &n) == NULL)
+        o->member[F_PRIMARY] = NULL;
+    for (uint32_t i = 0; i < p->nmembers && at < F_CNT; i++)
+    {
+        const char *name = p->member[i].name, *dot = strrchr(name, '.');
+
+        if (strncmp(name, "minmax_", 7) == 0 && dot != NULL && strcmp(dot, ".idx") == 0)
+            o->member[at++] = &p->member[i];
+    }
+}
+
 static ax_status open_files(open_op *o, ax_fmt_event *ev)
 {
     uint32_t n = 0;
 
+    choose_files(o);
     for (uint8_t i = 0; i < F_CNT; i++)
     {
-        const ax_mt_member *m = ax_mt_member_find(o->part, file_names[i]);
-
-        if (m == NULL)
+        /* An empty part has empty files. */
+        if (o->member[i] == NULL || (i >= F_PRIMARY && o->member[i]->size == 0))
             continue;
-        o->open[n] = (ax_io_req){.kind = AX_IO_OPEN, .uri = m->path};
+        o->open[n] = (ax_io_req){.kind = AX_IO_OPEN, .uri = o->member[i]->path};
         o->which[n++] = i;
     }
     ask(o, o->open, n, OPENING, ev);
@@ -233,7 +261,7 @@ static ax_status check_sums(ax_task *t, open_op *o)
                  "file \"%s\" has %llu bytes where checksums.txt says %llu", sum[i].name,
                  (unsigned long long) m->size, (unsigned long long) sum[i].size);
         for (uint32_t k = 0; k < F_CNT; k++)
-            if (o->buf[k] != NULL && strcmp(file_names[k], sum[i].name) == 0)
+            if (o->buf[k] != NULL && strcmp(o->member[k]->name, sum[i].name) == 0)
             {
                 ax_mt_hash h = ax_mt_file_hash(o->buf[k]->data, o->buf[k]->len);
 
@@ -334,12 +362,33 @@ static const ax_mt_member *any_marks(const ax_mt_part *p)
     return NULL;
 }
 
+/* Primary index and bounds of partition columns. */
+static ax_status load_keys(ax_task *t, open_op *o)
+{
+    ax_mt_part *p = o->part;
+    size_t nkey;
+    const char *key = ax_mt_option(o->in.options, "primary_key", &nkey);
+    const ax_buf *b = o->buf[F_PRIMARY];
+
+    if (b != NULL)
+        AX_TRY(in_file(t, o, o->member[F_PRIMARY]->name,
+                       ax_mt_keys_load(t, p, o->a, key, nkey, b->data, b->len,
+                                       strcmp(o->member[F_PRIMARY]->name, "primary.cidx") == 0)));
+    for (uint32_t i = F_MINMAX; i < F_CNT; i++)
+        if (o->buf[i] != NULL)
+            AX_TRY(in_file(t, o, o->member[i]->name,
+                           ax_mt_minmax_load(t, p, o->member[i]->name, o->buf[i]->data,
+                                             o->buf[i]->len)));
+    return AX_OK;
+}
+
 static ax_status done(ax_task *t, open_op *o, ax_fmt_event *ev)
 {
     ax_mt_part *p = o->part;
 
     AX_CHECK(t, p->rows == 0 || p->ngran > 0, AX_ECORRUPT,
              "part has %lld rows and no marks", (long long) p->rows);
+    AX_TRY(load_keys(t, o));
     AX_TRY(ax_mt_splits_make(t, p));
     p->base.nrows = p->row_exists >= 0 ? -1 : p->rows;
     o->state = OPENED;

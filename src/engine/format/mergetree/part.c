@@ -84,24 +84,29 @@ ax_status ax_mt_splits_make(ax_task *t, ax_mt_part *p)
     return AX_OK;
 }
 
-/* The value of a key in "key=value" lines, or NULL. */
-static const char *option(const char *options, const char *key)
+const char *ax_mt_option(const char *options, const char *key, size_t *n)
 {
-    size_t n = strlen(key);
+    size_t len = strlen(key);
 
     while (options != NULL && *options != '\0')
     {
-        if (strncmp(options, key, n) == 0 && options[n] == '=')
-            return options + n + 1;
-        options = strchr(options, '\n');
-        options = options != NULL ? options + 1 : NULL;
+        const char *end = strchr(options, '\n');
+
+        end = end != NULL ? end : options + strlen(options);
+        if (strncmp(options, key, len) == 0 && options[len] == '=')
+        {
+            *n = (size_t) (end - options) - len - 1;
+            return options + len + 1;
+        }
+        options = *end != '\0' ? end + 1 : NULL;
     }
     return NULL;
 }
 
 uint64_t ax_mt_granularity(const char *options)
 {
-    const char *v = option(options, "index_granularity");
+    size_t n;
+    const char *v = ax_mt_option(options, "index_granularity", &n);
 
     return v != NULL ? strtoull(v, NULL, 10) : 8192;
 }
