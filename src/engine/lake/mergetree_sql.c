@@ -60,7 +60,7 @@ static ax_status line(lines *l, const char *key, const char *s, const char *end)
     return AX_OK;
 }
 
-/* ---- structure -------------------------------------------------------------------------------- */
+/* ---- structure ------------------------------------------------------------------------------- */
 
 /* Step over one character, or a quoted piece as a whole; *depth counts parentheses. */
 static const char *past(const char *p, const char *end, int *depth)
@@ -136,7 +136,7 @@ static const char *until_word(const char *p, const char *end, const char *const 
     return end;
 }
 
-/* ---- columns ---------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* `name` type [DEFAULT expression]: clauses that tell nothing of values are cut off. */
 static ax_status column(lines *l, const char *p, const char *end)
@@ -170,7 +170,7 @@ static ax_status columns(lines *l, const char *p, const char *end)
     return AX_OK;
 }
 
-/* ---- clauses ---------------------------------------------------------------------------------- */
+/* ---- clauses --------------------------------------------------------------------------------- */
 
 /* An expression or a tuple of them, without the parentheses of the tuple. */
 static ax_status key(lines *l, const char *name, const char *p, const char *end)

@@ -323,7 +323,7 @@ typedef struct ax_mt_part
     const ax_mt_member *data;     /* Compact: data.bin */
     const ax_mt_member *data_marks;
     pthread_mutex_t lock;         /* guards the arena for what is loaded later */
-    const ax_mt_keys *keys;       /* the primary index; NULL: none, or its expressions are not known */
+    const ax_mt_keys *keys;       /* the primary index; NULL: none, or not to be taken apart */
     uint32_t *split_gran;         /* [nsplits + 1] granules at which splits begin */
 } ax_mt_part;
 
