@@ -66,7 +66,10 @@ afdw_text_value(const AfdwColumn *col, const char *value, ax_value *out)
 	getTypeInputInfo(col->typid, &input, &ioparam);
 	datum = OidInputFunctionCall(input, (char *) value, ioparam, col->typmod);
 	if (col->type.id == AX_T_TEXT && !is_text(base))
+	{
 		datum = CStringGetTextDatum(value);
+		base = TEXTOID;
+	}
 	if (col->type.id == AX_T_TEXT && GetDatabaseEncoding() != PG_UTF8)
 	{
 		char	   *server = TextDatumGetCString(datum);
