@@ -269,6 +269,32 @@ def patterns(q, r):
     q.error("2201B", "SELECT count(*) FROM t WHERE s ~ '('")
 
 
+def statistics(q):
+    """Deviations and regression of floats: sums whose order is free."""
+    near = "abs(f4) < 1000 AND abs(f8) < 1000"
+    for f in ("var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev"):
+        for col in ("f4", "f8"):
+            q.set(f"SELECT {f}({col}), avg({col}), count({col}) FROM t WHERE {near}", approx="sum")
+            q.set(f"SELECT ks, {f}({col}), {f}({col}) FILTER (WHERE b) FROM t WHERE {near} GROUP BY ks", approx="sum")
+            q.set(f"SELECT {f}(DISTINCT {col}) FROM t WHERE {near}", approx="sum")
+            q.set(f"SELECT {f}({col}) FROM t WHERE id < 0")
+            q.set(f"SELECT {f}({col}) FROM one", approx=True)
+            q.set(f"SELECT ks FROM t WHERE {near} GROUP BY ks HAVING {f}({col}) > 0.5")
+            q.seq(f"SELECT ks, {f}({col}) FROM t WHERE {near} GROUP BY ks ORDER BY {f}({col}) DESC NULLS LAST, ks LIMIT 3", approx="sum")
+    for f in ("corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope",
+              "regr_sxx", "regr_sxy", "regr_syy"):
+        for y, x in (("f8", "f4"), ("i2", "f8"), ("i4", "i2")):
+            cond = f"{near} AND i4 BETWEEN -100000 AND 100000"
+            q.set(f"SELECT {f}({y}, {x}) FROM t WHERE {cond}", approx="sum")
+            q.set(f"SELECT ks, {f}({y}, {x}), {f}({x}, {y}) FILTER (WHERE z > 0) FROM t WHERE {cond} GROUP BY ks", approx="sum")
+            q.set(f"SELECT {f}({y}, {x}) FROM t WHERE id < 0")
+            q.seq(f"SELECT ks, {f}({y}, {x}) FROM t WHERE {cond} GROUP BY ks HAVING {f}({y}, {x}) IS NOT NULL ORDER BY 2, ks LIMIT 3",
+                  approx="sum")
+        q.set(f"SELECT {f}(f8, f4) FROM t WHERE f8 = 'NaN' OR f4 = 'Infinity'", approx=True)
+        q.set(f"SELECT {f}(i2, 1), {f}(1, i2) FROM t WHERE i2 IS NOT NULL", approx="sum")
+        q.set(f"SELECT {f}(f8, f4) FROM one", approx=True)
+
+
 def aggregates(q, r):
     for col, kind in TYPES.items():
         number = kind in ("int2", "int4", "int8", "float4", "float8")
@@ -294,6 +320,7 @@ def aggregates(q, r):
         q.set(f"SELECT k, stddev({col}) FROM t GROUP BY k")
         q.set(f"SELECT sum(DISTINCT {col}), avg(DISTINCT {col}) FROM t")
         q.set(f"SELECT bit_and({col}), bit_or({col}) FROM t WHERE i4 > 0")
+    statistics(q)
     q.set("SELECT count(*) FROM t")
     q.set("SELECT count(*) FROM e")
     q.set("SELECT count(1), count(NULL), sum(1), max('x') FROM t")
