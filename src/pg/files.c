@@ -70,7 +70,8 @@ afdw_text_value(const AfdwColumn *col, const char *value, ax_value *out)
 		datum = CStringGetTextDatum(value);
 		base = TEXTOID;
 	}
-	if (col->type.id == AX_T_TEXT && GetDatabaseEncoding() != PG_UTF8)
+	if ((col->type.id == AX_T_TEXT || col->type.id == AX_T_BPCHAR) &&
+		GetDatabaseEncoding() != PG_UTF8)
 	{
 		char	   *server = TextDatumGetCString(datum);
 

@@ -194,6 +194,43 @@ KINDS = [
 ]
 
 
+# Whole queries: keys, lists and arguments of types that are not stored as they are compared.
+QUERIES = [
+    "SELECT a_character, count(*) FROM {TAB} GROUP BY 1",
+    "SELECT count(DISTINCT a_character), count(a_character) FROM {TAB}",
+    "SELECT DISTINCT a_character FROM {TAB}",
+    "SELECT count(*) FROM {TAB} WHERE a_character LIKE 'a%'",
+    "SELECT count(*) FROM {TAB} WHERE a_character LIKE 'a    '",
+    "SELECT octet_length(a_character), count(*) FROM {TAB} GROUP BY 1",
+    "SELECT md5(a_character::text), count(*) FROM {TAB} GROUP BY 1",
+    "SELECT a_character || 'x', count(*) FROM {TAB} GROUP BY 1",
+    "SELECT concat(a_character, '|'), count(*) FROM {TAB} GROUP BY 1",
+    "SELECT format('%s|', a_character), count(*) FROM {TAB} GROUP BY 1",
+    "SELECT upper(a_character), count(*) FROM {TAB} GROUP BY 1",
+    "SELECT min(a_character), max(a_character) FROM {TAB}",
+    "SELECT count(*) FROM {TAB} WHERE a_character = 'a'",
+    "SELECT count(*) FROM {TAB} WHERE a_character = 'a  ' OR a_character IN ('ab', 'B  ')",
+    "SELECT count(*) FROM {TAB} WHERE a_character = ANY ('{a,\"ab   \"}'::bpchar[])",
+    "SELECT CASE WHEN a_boolean THEN a_character ELSE 'zz' END, count(*) FROM {TAB} GROUP"
+    " BY 1",
+    "SELECT a_character::bpchar, count(*) FROM {TAB} GROUP BY 1",
+    "SELECT a_character FROM {TAB} ORDER BY a_character, id LIMIT 30",
+    "SELECT a_color, count(*) FROM {TAB} GROUP BY 1",
+    "SELECT a_color FROM {TAB} ORDER BY a_color, id LIMIT 30",
+    "SELECT min(a_color), max(a_color), count(DISTINCT a_color) FROM {TAB}",
+    "SELECT count(*) FROM {TAB} WHERE a_color < 'blue'",
+    "SELECT count(*) FROM {TAB} WHERE a_color IN ('red', 'blue')",
+    "SELECT a_color::text, count(*) FROM {TAB} GROUP BY 1",
+    "SELECT a_uuid, a_interval, a_time, count(*) FROM {TAB} GROUP BY 1,2,3",
+    "SELECT count(*) FROM {TAB} WHERE a_time BETWEEN '01:00' AND '12:00:00' AND a_uuid > "
+    "'00000000-0000-0000-0000-000000000001'",
+    "SELECT count(*) FROM {TAB} WHERE a_interval > interval '29 days'",
+    "SELECT count(*) FROM {TAB} WHERE a_time = ANY (ARRAY['12:00','01:00']::time[]) AND "
+    "a_uuid <> ALL ('{00000000-0000-0000-0000-000000000001}'::uuid[])",
+    "SELECT string_agg(a_character, ',' ORDER BY id) FROM {TAB}",
+    "SELECT array_agg(a_character ORDER BY id) FROM {TAB}",
+]
+
 # Lines for some servers only.
 OTHER_VERSIONS = {"TS_DIFF": range(17, 99), "TS_DIFF_WRAP": range(14, 17)}
 for _line in ("TEXT_TO_INT2", "TEXT_TO_INT4", "TEXT_TO_INT8"):

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,6 +285,27 @@ static ax_status parse(const ax_call *c, ax_call_io *io, ax_text s, uint32_t row
     }
 }
 
+/* What the server says of this text; cut to what an error has room for. */
+static const char *complaint(const ax_call *c, ax_call_io *io, ax_text s, ax_status st)
+{
+    const char *type = ax_type_name(c->result.id);
+    bool is_float = c->result.phys == AX_P_F32 || c->result.phys == AX_P_F64;
+    int n = s.n < 400 ? (int) s.n : 400;
+    char *msg = (char *) ax_arena_alloc(io->arena, 512);
+
+    if (msg == NULL || st == AX_ENOMEM)
+        return "out of memory";
+    while (n > 0 && n < (int) s.n && (s.p[n] & 0xC0) == 0x80) /* whole characters */
+        n--;
+    if (st == AX_ETEXTREP)
+        snprintf(msg, 512, "invalid input syntax for type %s: \"%.*s\"", type, n, s.p);
+    else if (is_float)
+        snprintf(msg, 512, "\"%.*s\" is out of range for type %s", n, s.p, type);
+    else
+        snprintf(msg, 512, "value \"%.*s\" is out of range for type %s", n, s.p, type);
+    return msg;
+}
+
 static ax_status run_from_text(const ax_call *c, ax_call_io *io)
 {
     for (uint32_t i = 0; i < ax_io_rows(io); i++)
@@ -296,11 +318,8 @@ static ax_status run_from_text(const ax_call *c, ax_call_io *io)
             continue;
         s.p = ax_vec_str(io->arg[0], row, &s.n);
         st = parse(c, io, s, row);
-        if (st == AX_ERANGE)
-            return ax_row_fail(io, st, row, "value is out of range for its type");
         if (st != AX_OK)
-            return ax_row_fail(io, st, row, st == AX_ENOMEM ? "out of memory"
-                                                            : "invalid input syntax");
+            return ax_row_fail(io, st, row, complaint(c, io, s, st));
     }
     return AX_OK;
 }

@@ -130,7 +130,7 @@ typedef struct ax_call_io
     uint8_t *null;         /* out: nulls, meaningful when has_null */
     bool has_null;
     uint32_t fail_row;     /* on failure: first row of sel that raises */
-    const char *fail_msg;  /* static storage */
+    const char *fail_msg;  /* static, or in `arena` */
 } ax_call_io;
 
 /* What the arguments of fn must be converted to, and the result.  Arguments that already have the
