@@ -337,6 +337,23 @@ def check_machine_paths(tree, _layers):
                     yield name, number, "path", "a path of one machine: %s" % match.group(0)
 
 
+def check_function_page(tree, _layers):
+    """The page of functions names each function of functions.def, by the name it is called by."""
+    def_name, page = "src/engine/func/functions.def", "docs/user/functions.md"
+    if def_name not in tree.known:
+        return
+    named = set()
+    inside = False
+    for line in tree.lines(page):
+        inside = line == "## Of PostgreSQL" if line.startswith("## ") else inside
+        if inside:
+            named.update(re.findall(r"`([^`]+)`", line.replace("\\|", "|")))
+    for number, line in enumerate(tree.lines(def_name), 1):
+        match = re.match(r'AX_FN\(\w+, "([^"]*)"', line)
+        if match and match[1] not in named:
+            yield def_name, number, "docs", "%s does not name `%s`" % (page, match[1])
+
+
 # ---- symbols ----------------------------------------------------------------------------------
 
 def read_symbols(path):
@@ -391,7 +408,8 @@ def check_symbols(archive, rules):
 # ---- main -------------------------------------------------------------------------------------
 
 RULES = (check_layers, check_glue_includes, check_wall, check_dead_headers, check_banned,
-         check_lines, check_functions, check_names, check_links, check_machine_paths)
+         check_lines, check_functions, check_names, check_links, check_machine_paths,
+         check_function_page)
 
 
 def findings(tree, layers):

@@ -124,6 +124,15 @@ class LintCase(unittest.TestCase):
         files = {"docs/a.md": "see /ho" "me/me/x\n", "docs/b.md": "s3://b/ho" "me/x $D/wo" "rk/y\n"}
         self.assertEqual(self.found(lint.check_machine_paths, files), ["docs/a.md:1:path"])
 
+    def test_function_page(self):
+        files = {"src/engine/func/functions.def": 'AX_FN(A, "abs", 1, SAME, 0)\n'
+                                                  'AX_FN(B, "||", 2, SAME, 0)\n'
+                                                  'AX_FN(C, "chr", 1, TEXT, 0)\n',
+                 "docs/user/functions.md": "# F\n`chr`\n## Of PostgreSQL\n| `abs`, `\\|\\|` |\n"
+                                           "## Other\n`chr`\n"}
+        self.assertEqual(self.found(lint.check_function_page, files),
+                         ["src/engine/func/functions.def:3:docs"])
+
     def test_undefined_symbols(self):
         listing = "l.a:a.o:0000000000000000 T ax_one\nl.a:a.o:                 U memcpy\n" \
                   "l.a:b.o:                 U ax_one\nl.a:b.o:                 U palloc\n" \
