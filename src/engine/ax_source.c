@@ -55,6 +55,14 @@ static ax_status copy_columns(ax_task *t, ax_source *s, const ax_source_spec *sp
         to->path = path;
         AX_TRY(copy_text(t, a, from->sub_path, &to->sub_path));
         AX_TRY(copy_value(t, a, from->deflt, &to->deflt));
+        if (from->zone != NULL)
+        {
+            uint8_t *zone;
+
+            AX_NEW(t, zone, (uint8_t *) ax_arena_alloc(a, from->zone_len));
+            memcpy(zone, from->zone, from->zone_len);
+            to->zone = zone;
+        }
     }
     s->ncols = spec->ncols;
     return AX_OK;

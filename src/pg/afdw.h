@@ -104,6 +104,7 @@ typedef struct AfdwOptions
 	AfdwHive	hive;
 	ax_encoding_check encoding_check;
 	int			max_open_files; /* 0: no limit but the process's */
+	const char *time_zone;		/* NULL: UTC */
 	const char *format;			/* "auto" or a name the engine knows */
 	ax_match_by match_by;
 	bool		case_insensitive;

@@ -23,6 +23,7 @@
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
+#include "pgtime.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -42,7 +43,7 @@ typedef enum AfdwOptKind
 {
 	OPT_PATH, OPT_FORMAT, OPT_MATCH_BY, OPT_BOOL, OPT_THREADS, OPT_MEMORY,
 	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY, OPT_VIRTUAL, OPT_DEFAULT,
-	OPT_FILES_FUNC, OPT_FILES_FUNC_ARG, OPT_HIVE, OPT_ENCODING, OPT_OPEN_FILES,
+	OPT_FILES_FUNC, OPT_FILES_FUNC_ARG, OPT_HIVE, OPT_ENCODING, OPT_OPEN_FILES, OPT_ZONE,
 	OPT_FILENAME, OPT_FILES, OPT_DIRNAME, OPT_IGNORED,
 	OPT_LISTS, OPT_MAP_KEY, OPT_JAGGED, OPT_SORTED, OPT_COST, OPT_SAMPLING,
 	OPT_DEFINITION, OPT_DETAIL
@@ -594,6 +595,11 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 			break;
 		case OPT_ENCODING:
 			opts->encoding_check = parse_word(opt->name, value, encoding_words);
+			break;
+		case OPT_ZONE:
+			if (pg_tzset(value) == NULL)
+				invalid_value(opt->name, value, "The value must be the name of a time zone");
+			opts->time_zone = pstrdup(value);
 			break;
 		case OPT_OPEN_FILES:
 			opts->max_open_files = parse_number(opt->name, value, 0, 0, PG_INT32_MAX);

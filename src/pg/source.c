@@ -232,9 +232,9 @@ default_value(const AfdwColumn *col, const char *text)
 	return v;
 }
 
-/* The next column of the table, from its attribute. */
+/* The next column of the table, from its attribute; zone: option time_zone, or of no type. */
 static void
-define_column(AfdwTable *table, Form_pg_attribute att, ax_colspec *s)
+define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, ax_colspec *s)
 {
 	AfdwColumn *col = &table->col[table->ncols];
 	AfdwColumnOptions co;
@@ -272,6 +272,11 @@ define_column(AfdwTable *table, Form_pg_attribute att, ax_colspec *s)
 	s->binary_as = co.binary_as;
 	s->encoding_check = table->opts.encoding_check;
 	s->virt = co.virt;
+	if (zone->type.id != AX_T_NONE)
+	{
+		s->zone = zone->u.s.p;
+		s->zone_len = zone->u.s.len;
+	}
 	check_virtual(col, co.virt);
 	if (co.virt == AX_VIRT_PARTITION)
 		col->key = co.key;
@@ -320,6 +325,7 @@ table_define(Oid relid)
 	ax_source_spec source;
 	const char **paths;
 	ListCell   *lc;
+	ax_value	zone;
 	uint32		npaths = 0,
 				position = 0;
 	ax_error	err;
@@ -332,6 +338,9 @@ table_define(Oid relid)
 	table->relid = relid;
 	table->valid = true;
 	afdw_options_table(relid, &table->opts);
+	memset(&zone, 0, sizeof(zone));
+	if (table->opts.time_zone)
+		afdw_zone_value(CStringGetTextDatum(table->opts.time_zone), false, &zone);
 
 	rel = table_open(relid, NoLock);
 	desc = RelationGetDescr(rel);
@@ -346,7 +355,7 @@ table_define(Oid relid)
 		if (TupleDescAttr(desc, i)->attisdropped)
 			continue;
 		table->ord[i + 1] = table->ncols;
-		define_column(table, TupleDescAttr(desc, i), &spec[table->ncols]);
+		define_column(table, TupleDescAttr(desc, i), &zone, &spec[table->ncols]);
 		spec[table->ncols].position = position;
 		position += spec[table->ncols++].virt == AX_VIRT_NONE;
 	}

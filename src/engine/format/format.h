@@ -142,6 +142,10 @@ typedef struct ax_colspec
     uint8_t on_mismatch;       /* ax_mismatch: a value at sub_path that has not the wanted type */
     bool not_null;             /* declared NOT NULL: a null in the file is an error (23502) */
     const ax_value *deflt;     /* value where the file lacks the column; NULL: SQL null */
+    const uint8_t *zone;       /* [zone_len] packed ax_zone (func/datetime.h): what is local time in
+                                * the file and declared as an instant, or the reverse, is of this
+                                * zone; NULL: UTC */
+    uint32_t zone_len;
 } ax_colspec;
 
 /* How a list of one repeated group with one field is read where the file does not tell. */

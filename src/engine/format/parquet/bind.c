@@ -308,6 +308,24 @@ static bool bytes_conv(ax_pq_conv *c)
     }
 }
 
+static bool timestamp_conv(ax_pq_conv *c, const ax_colspec *col)
+{
+    const ax_pq_logical *lt = &c->leaf->lt;
+    ax_type_id other = lt->utc ? AX_T_TIMESTAMP : AX_T_TIMESTAMPTZ;
+
+    if (!(lt->unit == UNIT_MS ? instant(c, 1, 1000, 86400000)
+          : lt->unit == UNIT_US ? instant(c, 1, 1, DAY_US)
+                                : instant(c, 1000, 1, DAY_US * 1000)))
+        return false;
+    if (c->type.id != other || col->zone == NULL)
+        return true;
+    /* where offsets change, later is not always later */
+    if (!ax_zone_unpack(col->zone, col->zone_len, &c->zone))
+        return false;
+    c->ordered = c->zone.n == 1;
+    return true;
+}
+
 /* Integers with an annotation of their own. */
 static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
 {
@@ -321,9 +339,7 @@ static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
         case LT_TIMESTAMP:
             if (raw)
                 return int_conv(c, col);
-            return lt->unit == UNIT_MS ? instant(c, 1, 1000, 86400000)
-                   : lt->unit == UNIT_US ? instant(c, 1, 1, DAY_US)
-                                         : instant(c, 1000, 1, DAY_US * 1000);
+            return timestamp_conv(c, col);
         case LT_TIME:
             return raw ? int_conv(c, col) : time_conv(c, lt->unit);
         case LT_DECIMAL:

@@ -218,6 +218,18 @@ static bool conv_int96(const ax_pq_conv *c, const uint8_t *src, uint32_t n, int6
     return true;
 }
 
+/* Timestamps, converted already, between local time and UTC. */
+static bool conv_zone(const ax_pq_conv *c, uint32_t n, int64_t *ts)
+{
+    uint32_t hint = 0, i;
+    ax_status st = AX_OK;
+
+    for (i = 0; i < n && st == AX_OK; i++)
+        st = c->type.id == AX_T_TIMESTAMPTZ ? ax_tz_to_utc(&c->zone, ts[i], &hint, &ts[i])
+                                            : ax_tz_to_local(&c->zone, ts[i], &hint, &ts[i]);
+    return st == AX_OK;
+}
+
 bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst)
 {
     uint32_t i;
@@ -226,7 +238,7 @@ bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void 
     switch (c->kind)
     {
         case CONV_LINEAR:
-            return conv_linear(c, src, n, dst);
+            return conv_linear(c, src, n, dst) && (c->zone.n == 0 || conv_zone(c, n, dst));
         case CONV_INT_F64:
             for (i = 0; i < n; i++)
             {

@@ -319,6 +319,7 @@ typedef struct ax_pq_conv
     int16_t rescale;          /* NUM: digits to add (> 0) or to round away (< 0) */
     int16_t precision;        /* NUM: digits allowed, 0: any */
     ax_status range_code;     /* ERANGE or EDATETIME */
+    ax_zone zone;             /* LINEAR, n > 0: then from local time to UTC, or back */
 } ax_pq_conv;
 
 typedef struct ax_pq_bind
