@@ -77,7 +77,7 @@ afdw_text_value(const AfdwColumn *col, const char *value, ax_value *out)
 
 		datum = CStringGetTextDatum(pg_server_to_any(server, strlen(server), PG_UTF8));
 	}
-	if (!afdw_value(datum, false, base, col->type, out))
+	if (!afdw_value(datum, false, col->type.id == AX_T_TEXT ? TEXTOID : base, col->type, out))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("value \"%s\" for column \"%s\" has too many digits", value, col->name)));
