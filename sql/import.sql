@@ -123,3 +123,17 @@ IMPORT FOREIGN SCHEMA "123456789 123456789 123456789 123456789 123456789 1234567
 	FROM SERVER analytics_fdw INTO i3;
 SET client_min_messages = warning;
 DROP SCHEMA i1, i2, i3, i4 CASCADE;
+
+-- Groups as composite types.
+\set folder :testdata '/nested'
+CREATE SCHEMA composites;
+IMPORT FOREIGN SCHEMA files LIMIT TO (v1) FROM SERVER analytics_fdw INTO composites
+    OPTIONS (path :'folder', nested_as 'composite');
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
+    WHERE attrelid = 'composites.v1'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod)
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relkind = 'c' AND c.relnamespace = 'composites'::regnamespace ORDER BY c.relname, a.attnum;
+SELECT id, point, pairs, items FROM composites.v1 WHERE id BETWEEN 2 AND 5 ORDER BY id;
+IMPORT FOREIGN SCHEMA files LIMIT TO (v1) FROM SERVER analytics_fdw INTO composites
+    OPTIONS (path :'folder', nested_as 'records');

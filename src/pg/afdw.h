@@ -517,6 +517,7 @@ typedef struct AfdwShape
 	bool		lower;			/* names in lower case */
 	AfdwUnsupported unsupported;
 	const char *json_as;		/* type of documents; NULL: jsonb */
+	bool		composite;		/* groups become composite types */
 } AfdwShape;
 
 /* A list of column definitions under construction. */
@@ -526,6 +527,8 @@ typedef struct AfdwColumnList
 	StringInfo	sql;
 	const char *prefix;			/* before each column */
 	const char *path;			/* of the file, for messages */
+	const char *schema;			/* where composite types are made, ... */
+	const char *table;			/* ... and the beginning of their names */
 	List	   *in_file;		/* names in the file, char * */
 	List	   *used;			/* names of columns, char * */
 	List	   *comments;		/* their types in the file, char * */
@@ -534,6 +537,7 @@ typedef struct AfdwColumnList
 /* Columns of a schema, then, unless source is NULL, keys of the directories of its files. */
 extern void afdw_append_columns(AfdwColumnList *list, const ax_schema *schema, ax_source *source,
 								const List *files);
+extern const char *afdw_composite_type(const AfdwColumnList *list, const ax_field *f);	/* composite.c */
 extern char *afdw_server_name(const char *name);	/* text of a file in the database's encoding */
 extern char *afdw_lower_case(const char *name);
 extern bool afdw_has_name(List *names, const char *name);

@@ -283,7 +283,8 @@ afdw_append_columns(AfdwColumnList *list, const ax_schema *schema, ax_source *so
 	for (uint32 i = 0; i < schema->n; i++)
 	{
 		const ax_field *f = &schema->field[i];
-		const char *type = column_type(list->shape, f);
+		const char *type = list->shape->composite && f->structure != NULL && f->refusal == NULL ?
+			afdw_composite_type(list, f) : column_type(list->shape, f);
 		char	   *name = afdw_server_name(f->name);
 
 		list->in_file = lappend(list->in_file, name);

@@ -77,7 +77,7 @@ own_option(AfdwImport *im, DefElem *def)
 	static const char *const cases[] = {"keep", "lower", NULL};
 	static const char *const unsupported[] = {"skip", "text", "error", NULL};
 	static const char *const json[] = {"jsonb", "json", "text", NULL};
-	static const char *const nested[] = {"jsonb", NULL};
+	static const char *const nested[] = {"jsonb", "composite", NULL};
 	const char *name = def->defname;
 
 	if (strcmp(name, "import_not_null") == 0)
@@ -97,7 +97,7 @@ own_option(AfdwImport *im, DefElem *def)
 	else if (strcmp(name, "json_as") == 0)
 		im->shape.json_as = json[one_of(def, json)];
 	else if (strcmp(name, "nested_as") == 0)
-		(void) one_of(def, nested);
+		im->shape.composite = one_of(def, nested) == 1;
 	else
 		return false;
 	return true;
@@ -455,7 +455,7 @@ open_one(AfdwImport *im, const Found *f, const char **at)
 static void
 add_table(AfdwImport *im, const Found *f)
 {
-	AfdwColumnList list = {.shape = &im->shape, .prefix = ""};
+	AfdwColumnList list = {.shape = &im->shape, .prefix = "", .schema = im->stmt->local_schema};
 	StringInfoData sql;
 	ListCell   *lc;
 	char	   *table = afdw_server_name(im->shape.lower ? afdw_lower_case(f->name) : f->name);
@@ -478,6 +478,7 @@ add_table(AfdwImport *im, const Found *f)
 
 	initStringInfo(&sql);
 	list.sql = &sql;
+	list.table = table;
 	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s (", quote_identifier(table));
 	afdw_append_columns(&list, ax_source_schema(source),
 						im->opts.hive == AFDW_HIVE_OFF ? NULL : im->source, f->files);

@@ -50,6 +50,8 @@ typedef struct ax_field
 {
     const char *name;         /* bytes as in the file, UTF-8 or shown with replacement characters */
     ax_type type;             /* the type we would declare; AX_T_NONE when there is none (yet) */
+    const ax_type *structure; /* STRUCT, or LIST of STRUCT, that it could be declared as; maps are
+                               * lists of two fields.  NULL: it has none */
     const char *source_type;  /* as the format calls it: "INT32 (DATE)" */
     const char *refusal;      /* why it cannot be read, or NULL */
     bool nullable;

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+enum { MAX_NAME = 63, MAX_FIELDS = 1000 }; /* of a structure that is offered */
+
 typedef struct maker
 {
     ax_task *t;
@@ -301,19 +303,81 @@ ax_status ax_pq_shape_make(ax_task *t, ax_arena *a, const ax_pq_file *f, uint32_
     return AX_OK;
 }
 
-/* The type of a list of scalars. */
-static ax_status list_type(ax_task *t, ax_pq_file *f, const ax_pq_shape *s, ax_type *out)
+/* ---- structures ------------------------------------------------------------------------------ */
+
+static ax_status structure(ax_task *t, ax_pq_file *f, const ax_pq_shape *s, ax_type *out);
+
+/* Named fields.  What cannot be a name of the host, and two of one name, stay documents. */
+static ax_status fields(ax_task *t, ax_pq_file *f, const ax_pq_shape *s, uint32_t n, ax_type *out)
+{
+    ax_arena *a = f->base.arena;
+    ax_nested *nested;
+    ax_type *type;
+    const char **name;
+    uint32_t i, k;
+
+    if (n > MAX_FIELDS)
+        return AX_OK;
+    AX_NEW(t, nested, (ax_nested *) ax_arena_alloc0(a, sizeof *nested));
+    AX_NEW(t, type, (ax_type *) ax_arena_alloc0(a, n * sizeof *type));
+    AX_NEW(t, name, (const char **) ax_arena_alloc0(a, n * sizeof *name));
+    for (i = 0; i < n; i++)
+    {
+        AX_TRY(structure(t, f, &s[i], &type[i]));
+        name[i] = s[i].name;
+        if (*name[i] == '\0' || strlen(name[i]) > MAX_NAME)
+            return AX_OK;
+        for (k = 0; k < i; k++)
+            if (strcmp(name[k], name[i]) == 0)
+                return AX_OK;
+    }
+    *nested = (ax_nested){.n = n, .type = type, .name = name};
+    *out = ax_type_make(AX_T_STRUCT);
+    out->nested = nested;
+    return AX_OK;
+}
+
+/* A list of one type. */
+static ax_status list_of(ax_task *t, ax_pq_file *f, const ax_type *elem, ax_type *out)
 {
     ax_nested *nested;
-    ax_type *elem;
+    ax_type *copy;
 
     AX_NEW(t, nested, (ax_nested *) ax_arena_alloc0(f->base.arena, sizeof *nested));
-    AX_NEW(t, elem, (ax_type *) ax_arena_alloc0(f->base.arena, sizeof *elem));
-    *elem = f->leaf[s->child->leaf0].type;
-    nested->n = 1;
-    nested->type = elem;
+    AX_NEW(t, copy, (ax_type *) ax_arena_alloc0(f->base.arena, sizeof *copy));
+    *copy = *elem;
+    *nested = (ax_nested){.n = 1, .type = copy};
     *out = ax_type_make(AX_T_LIST);
     out->nested = nested;
+    return AX_OK;
+}
+
+/* What a shape could be declared as; JSONB where nothing better fits. */
+static ax_status structure(ax_task *t, ax_pq_file *f, const ax_pq_shape *s, ax_type *out)
+{
+    ax_type elem = ax_type_make(AX_T_JSONB);
+
+    *out = elem;
+    if (s->kind == SHAPE_LEAF)
+        *out = f->leaf[s->leaf0].type;
+    if (s->kind == SHAPE_STRUCT && s->n > 0)
+        return fields(t, f, s->child, s->n, out);
+    if (s->kind == SHAPE_LIST && (s->child->kind == SHAPE_LEAF || s->child->kind == SHAPE_STRUCT))
+        AX_TRY(structure(t, f, s->child, &elem));
+    else if (s->kind == SHAPE_MAP && s->n == 2)
+        AX_TRY(fields(t, f, s->child, 2, &elem));
+    return elem.id != AX_T_JSONB ? list_of(t, f, &elem, out) : AX_OK;
+}
+
+/* Structures of groups, lists of groups and maps. */
+static ax_status field_structure(ax_task *t, ax_pq_file *f, const ax_pq_shape *s, ax_field *fld)
+{
+    ax_type *type;
+
+    AX_NEW(t, type, (ax_type *) ax_arena_alloc0(f->base.arena, sizeof *type));
+    AX_TRY(structure(t, f, s, type));
+    if (type->id == AX_T_STRUCT || type->id == AX_T_LIST)
+        fld->structure = type;
     return AX_OK;
 }
 
@@ -331,7 +395,9 @@ ax_status ax_pq_shape_fields(ax_task *t, ax_pq_file *f)
         AX_TRY(ax_pq_shape_make(t, t->arena, f, i, AX_LISTS_AUTO, &s, &fld->refusal));
         fld->type = ax_type_make(AX_T_JSONB);
         if (s->kind == SHAPE_LIST && s->child->kind == SHAPE_LEAF)
-            AX_TRY(list_type(t, f, s, &fld->type));
+            AX_TRY(list_of(t, f, &f->leaf[s->child->leaf0].type, &fld->type));
+        else if (fld->refusal == NULL)
+            AX_TRY(field_structure(t, f, s, fld));
     }
     return AX_OK;
 }
