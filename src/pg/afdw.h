@@ -537,7 +537,8 @@ typedef struct AfdwColumnList
 /* Columns of a schema, then, unless source is NULL, keys of the directories of its files. */
 extern void afdw_append_columns(AfdwColumnList *list, const ax_schema *schema, ax_source *source,
 								const List *files);
-extern const char *afdw_composite_type(const AfdwColumnList *list, const ax_field *f);	/* composite.c */
+/* composite.c */
+extern const char *afdw_composite_type(const AfdwColumnList *list, const ax_field *f);
 extern char *afdw_server_name(const char *name);	/* text of a file in the database's encoding */
 extern char *afdw_lower_case(const char *name);
 extern bool afdw_has_name(List *names, const char *name);
