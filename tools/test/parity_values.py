@@ -137,6 +137,7 @@ CONSTANTS = {
     "REGEXP_REPLACE_FLAGS": [((2, "^a(b?)(.*)$"), (3, "\\2\\1"), (4, f)) for f in ("", "g")],
     "REGEXP_SUBSTRING": [((2, p),) for p in ("^([a-z]*).*$", "^a.*$")],
     "EXTRACT": {("text", "date"): [((1, u),) for u in FIELDS[5:]],
+                ("text", "time without time zone"): [((1, u),) for u in UNITS[:5] + ["epoch"]],
                 None: [((1, u),) for u in FIELDS]},
     "TZ_EXTRACT": [((1, u),) for u in FIELDS], "TZ_PART": [((1, u),) for u in FIELDS],
     "TZ_TRUNC": {("text", TIMESTAMPTZ): [((1, u),) for u in UNITS],

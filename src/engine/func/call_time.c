@@ -182,6 +182,32 @@ static ax_status run_extract_date(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
+/* A field of a time of day, which may be 24:00:00. */
+static ax_num time_field(ax_unit u, int64_t t)
+{
+    int64_t second = t % AX_USEC_MIN;
+    int64_t v = u == AX_UNIT_HOUR     ? t / AX_USEC_HOUR
+                : u == AX_UNIT_MINUTE ? t / AX_USEC_MIN % 60
+                : u == AX_UNIT_EPOCH  ? t
+                                      : second;
+
+    return (ax_num){.v = v, .dscale = ax_unit_scale(u)};
+}
+
+static ax_status run_extract_time(const ax_call *c, ax_call_io *io)
+{
+    const int64_t *in = (const int64_t *) io->arg[1]->u.data;
+
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i);
+
+        if (!ax_io_null(io, row))
+            ((ax_num *) io->data)[row] = time_field((ax_unit) c->unit, in[row]);
+    }
+    return AX_OK;
+}
+
 static ax_status run_part(const ax_call *c, ax_call_io *io)
 {
     const int64_t *in = (const int64_t *) io->arg[1]->u.data;
@@ -319,6 +345,11 @@ static ax_status bind_unit(ax_task *t, ax_call *c, ax_type value)
     {
         ok = ax_unit_of_ts(u);
         c->run = run_part;
+    }
+    else if (value.id == AX_T_TIME)
+    {
+        ok = (u >= AX_UNIT_MICROSECOND && u <= AX_UNIT_HOUR) || u == AX_UNIT_EPOCH;
+        c->run = run_extract_time;
     }
     else if (value.id == AX_T_DATE)
     {

@@ -178,7 +178,8 @@ static const char *resolve_time(ax_fn fn, const ax_type *args, ax_fn_shape *out)
     {
         case AX_FN_EXTRACT:
             ok = args[0].id == AX_T_TEXT
-              && (args[1].id == AX_T_TIMESTAMP || args[1].id == AX_T_DATE);
+              && (args[1].id == AX_T_TIMESTAMP || args[1].id == AX_T_DATE
+                  || args[1].id == AX_T_TIME);
             break;
         case AX_FN_TS_DIFF:
         case AX_FN_TS_DIFF_WRAP: ok = stamp && args[0].id == args[1].id; break;
