@@ -304,6 +304,8 @@ afdw_host_translate(AfdwTranslate *ctx, Expr *expr)
 	{
 		if (!ctx->frozen)
 			ctx->desc->params = list_truncate(ctx->desc->params, nparams);
+		if (s.failed && contain_volatile_functions((Node *) expr))
+			ctx->reason = "a volatile function";
 		return NULL;
 	}
 
