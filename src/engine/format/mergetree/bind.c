@@ -481,6 +481,13 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_co
                  c->type->text, c->refusal);
     if (c == NULL || (c->node == NULL && p->rows > 0))
     {
+        const char *name = c != NULL ? c->name : col->npath > 0 ? col->path[0] : col->name;
+
+        if (col->deflt == NULL)
+            AX_TRY(ax_mt_default_column(t, a, p, name, c, &c));
+    }
+    if (c == NULL || (c->node == NULL && p->rows > 0))
+    {
         b->base.constant[i] = true;
         return missing(t, col, opts, &b->base.value[i]);
     }

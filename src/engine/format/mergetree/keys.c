@@ -211,8 +211,8 @@ static ax_status parse_key(ax_task *t, ax_mt_part *p, const char *s, size_t n, a
 
 /* ---- the primary index ----------------------------------------------------------------------- */
 
-ax_status ax_mt_keys_load(ax_task *t, ax_mt_part *p, ax_arena *scratch, const char *key, size_t nkey,
-                          const uint8_t *s, size_t n, bool compressed)
+ax_status ax_mt_keys_load(ax_task *t, ax_mt_part *p, ax_arena *scratch, const char *key,
+                          size_t nkey, const uint8_t *s, size_t n, bool compressed)
 {
     ax_arena *a = p->base.arena;
     ax_mt_keys *keys;

@@ -238,6 +238,8 @@ typedef struct ax_mt_node
     int32_t stream[3];            /* ordinals in the part, MT_NO_STREAM: it has none */
     uint32_t nchild;
     struct ax_mt_node **child;
+    const struct ax_mt_vals *deflt; /* the part has no bytes of it: the value of every row (its
+                                   * forms are FIXED, STRING, NULLABLE, ARRAY, TUPLE, VARIANT) */
 } ax_mt_node;
 
 /* How one column is serialized, from serialization.json. */
@@ -301,6 +303,7 @@ typedef struct ax_mt_part
 {
     ax_fmt_file base;
     const char *dir;              /* path of the part */
+    const char *options;          /* what is known of the table: "key=value" lines, or NULL */
     const char *name;             /* its last component */
     bool compact, adaptive, compressed_marks;
     bool marks_of_columns;        /* Compact: a mark a column (mrk3), not a stream */
@@ -598,6 +601,10 @@ ax_status ax_mt_begin_variant(ax_task *t, ax_mt_reader *r) AX_MUST_USE;
 ax_status ax_mt_read_variant(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
     AX_MUST_USE;
 
+/* Values of a node that has a default. */
+ax_status ax_mt_read_default(ax_task *t, const ax_mt_node *n, ax_mt_win *w, uint32_t rows,
+                             ax_mt_vals *v) AX_MUST_USE;
+
 /* Free dictionaries that no window uses any more; all: also those in use. */
 void ax_mt_retire(ax_mt_reader *r, bool all);
 
@@ -688,6 +695,11 @@ ax_status ax_mt_json(ax_task *t, const ax_mt_node *node, const ax_mt_vals *v, ui
 
 /* One value of a plain type (not a string) as text, at most 96 bytes; returns its length. */
 uint32_t ax_mt_text(const ax_mt_type *ty, const uint8_t *p, char *out);
+
+/* A column of which the part has no bytes, by the definition of the table.  stored: what columns.txt
+ * says of it, or NULL.  *out NULL: nothing is known. */
+ax_status ax_mt_default_column(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
+                               const ax_mt_column *stored, const ax_mt_column **out) AX_MUST_USE;
 
 ax_status ax_mt_schema_make(ax_task *t, ax_mt_part *p) AX_MUST_USE;
 ax_status ax_mt_splits_make(ax_task *t, ax_mt_part *p) AX_MUST_USE;

@@ -83,6 +83,8 @@ static ax_status new_part(ax_task *t, open_op *o)
     while (n > 1 && o->in.uri[n - 1] == '/')
         n--;
     AX_NEW(t, p->dir, ax_arena_strndup(a, o->in.uri, n));
+    if (o->in.options != NULL)
+        AX_NEW(t, p->options, ax_arena_strndup(a, o->in.options, strlen(o->in.options)));
     slash = strrchr(p->dir, '/');
     p->name = slash != NULL ? slash + 1 : p->dir;
     return AX_OK;

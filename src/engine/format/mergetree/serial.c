@@ -146,6 +146,8 @@ static ax_status empty_tuple(ax_task *t, ax_mt_reader *r, uint32_t n, ax_mt_vals
 ax_status ax_mt_read(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
 {
     AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
+    if (r->node->deflt != NULL)
+        return ax_mt_read_default(t, r->node, w, n, v);
     switch ((ax_mt_form) r->node->form)
     {
         case MT_F_FIXED:
@@ -180,6 +182,8 @@ ax_status ax_mt_begin(ax_task *t, ax_mt_reader *r, uint32_t gran)
 {
     uint32_t i;
 
+    if (r->node->deflt != NULL)
+        return AX_OK;
     switch ((ax_mt_form) r->node->form)
     {
         case MT_F_SPARSE:
@@ -205,6 +209,8 @@ static ax_status finish(ax_task *t, ax_mt_reader *r)
 {
     uint32_t i;
 
+    if (r->node->deflt != NULL)
+        return AX_OK;
     if (r->node->form == MT_F_SPARSE)
         AX_TRY(ax_mt_finish_sparse(t, r));
     if (r->node->form == MT_F_LOWCARD)
