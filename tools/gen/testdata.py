@@ -334,7 +334,7 @@ def variants(folder):
     os.makedirs(os.path.join(folder, "variant"), exist_ok=True)
     documents = [
         {"a": 1, "s": "one", "list": [1, 2]}, {"a": "text", "s": 5, "list": []}, {}, None, [],
-        [[1], {}],         {"a": None, "other": {"deep": [True, None, {"a": 2}]}},
+        [[1], {}], {"a": None, "other": {"deep": [True, None, {"a": 2}]}},
         {"list": [1, "x", None, [2]], "z": 1.5}, "just text",
         12345678901, {"s": "\u00e4\"\n", "list": None}, {"b": b"\x00\xff", "a": -1},
         {"list": {"not": "a list"}}, float("inf"), "long " * 20, False]
