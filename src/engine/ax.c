@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define METADATA_DEFAULT ((int64_t) 64 << 20)
-#define SLAB_DEFAULT ((int64_t) 256 << 20)
 #define FILES_DEFAULT 256u
 
 struct ax_query
@@ -43,7 +42,6 @@ ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *e
         ax_budget_init(&e->budget, "engine",
                        o->memory_limit_bytes > 0 ? o->memory_limit_bytes : INT64_MAX, NULL);
         e->env.budget = &e->budget;
-        e->slab_keep = o->slab_keep_bytes > 0 ? o->slab_keep_bytes : SLAB_DEFAULT;
         atomic_init(&e->env.max_threads, threads);
         e->pool_threads = threads;
         st = parts_create(e, o, threads);
@@ -179,6 +177,8 @@ ax_status ax_query_start(ax_engine *e, const ax_plan *p, const ax_query_opts *o,
 
     if (wrap(e, out, err) == NULL)
         return AX_ENOMEM;
+    /* Fresh memory costs more than what is done with it; see base/memory.h. */
+    ax_slab_cache_max((size_t) (o->memory_limit_bytes / 2));
     return wrapped(out, ax_exec_start(&e->env, p, &eo, &(*out)->x, err));
 }
 
@@ -210,8 +210,6 @@ void ax_query_destroy(ax_query *q)
     if (q == NULL)
         return;
     ax_exec_destroy(q->x);
-    if (ax_slab_cached_bytes() > (size_t) q->e->slab_keep)
-        (void) ax_slab_trim((size_t) q->e->slab_keep);
     ax_obj_free(q);
 }
 

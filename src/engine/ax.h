@@ -52,11 +52,11 @@ typedef struct ax_engine ax_engine;
 typedef struct ax_engine_opts
 {
     uint32_t max_threads;          /* pool size, 0: cores of the cgroup */
-    uint32_t idle_ms;              /* idle threads exit after this, 0: 60,000 */
+    uint32_t idle_ms;              /* idle threads exit after this, 0: 60,000; with the last one
+                                      goes the free memory that was kept for the next query */
     uint32_t spin_us;              /* idle threads look for work this long, 0: 30 */
     int64_t memory_limit_bytes;    /* of all queries of this process, 0: unlimited */
     int64_t metadata_cache_bytes;  /* opened files kept between queries, 0: 64 MiB */
-    int64_t slab_keep_bytes;       /* free large memory kept between queries, 0: 256 MiB */
     uint32_t max_open_files;       /* 0: 256 */
 } ax_engine_opts;
 
@@ -152,7 +152,8 @@ typedef struct ax_query ax_query;
 typedef struct ax_query_opts
 {
     uint32_t max_threads;          /* lanes, 0: as many as the pool has */
-    int64_t memory_limit_bytes;    /* 0: unlimited (the engine's limit holds) */
+    int64_t memory_limit_bytes;    /* 0: unlimited (the engine's limit holds); half of it, at
+                                      least 256 MiB, is kept by the process for the next query */
     uint32_t allow;                /* AX_ALLOW_* */
     void (*wake)(void *arg);       /* called by any thread, must not block; wakes may be merged */
     void *wake_arg;

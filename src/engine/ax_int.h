@@ -10,7 +10,6 @@ struct ax_engine
     ax_env env;
     ax_budget budget;       /* of all queries, sources and plans */
     uint32_t pool_threads;  /* immutable */
-    int64_t slab_keep;      /* immutable */
 };
 
 #endif

@@ -55,6 +55,9 @@ void ax_slab_free(ax_budget *b, void *p, size_t bytes);
 size_t ax_slab_trim(size_t keep_bytes);
 size_t ax_slab_cached_bytes(void);
 
+/* From now on keep up to so many free bytes, at least 256 MiB; what is cached beyond goes back. */
+void ax_slab_cache_max(size_t bytes);
+
 /* ---- arenas --------------------------------------------------------------------------------- */
 
 /* A bump allocator with one lifetime.  Thread: one owner at a time; handing over needs a

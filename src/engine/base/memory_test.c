@@ -151,6 +151,20 @@ static void slab_serves_large_regions_from_the_cache(void **state)
     assert_int_equal(ax_slab_cached_bytes(), 10 * MIB);
     ax_slab_free(&b, q, 70 * MIB);
     assert_int_equal(ax_slab_cached_bytes(), 80 * MIB);
+
+    /* Pieces that come back are one region again, in whatever order. */
+    p = (uint8_t *) ax_slab_alloc(&b, 34 * MIB, false);
+    q = (uint8_t *) ax_slab_alloc(&b, 30 * MIB, false);
+    assert_int_equal(ax_slab_cached_bytes(), 16 * MIB);
+    ax_slab_free(&b, q, 30 * MIB);
+    ax_slab_free(&b, p, 34 * MIB);
+    q = (uint8_t *) ax_slab_alloc(&b, 80 * MIB, false);
+    assert_int_equal(ax_slab_cached_bytes(), 0);
+    ax_slab_free(&b, q, 80 * MIB);
+
+    /* A part of a region can go back to the system. */
+    assert_int_equal(ax_slab_trim(20 * MIB), 60 * MIB);
+    assert_int_equal(ax_slab_cached_bytes(), 20 * MIB);
     ax_slab_trim(0);
     assert_null(ax_slab_alloc(&b, 0, false));
     assert_null(ax_slab_alloc(&b, SIZE_MAX, false));

@@ -2,8 +2,8 @@
  *
  * Invariants.  Free regions hang in lists by size in slabs (list 0: all larger ones) and carry
  * their link in their own first bytes.  A region may be split at any slab border, since mmap and
- * munmap do not care where a mapping began.  All lists are guarded by `lock`; system calls happen
- * outside it.
+ * munmap do not care where a mapping began, and joined with another that begins where it ends.  All
+ * lists are guarded by `lock`; system calls happen outside it.
  *
  * Chunks: requests of 32 KiB to just below a slab are runs of 64 KiB units of a shared slab, whose
  * unit 0 holds the bitmap.  The C library would map and unmap them one by one, and a first touch
@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Cached beyond this, a freed region goes back at once. */
 #define CACHE_MAX_BYTES ((size_t) 256 << 20)
 #define LIST_CNT 33u /* lists 1..32 hold regions of so many slabs */
 
@@ -29,6 +28,7 @@ typedef struct region
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static region *lists[LIST_CNT];
 static size_t cached_bytes; /* guarded by lock */
+static size_t cache_max = CACHE_MAX_BYTES; /* guarded by lock: beyond, regions go back at once */
 
 static inline size_t list_of(size_t bytes)
 {
@@ -71,6 +71,23 @@ static void system_free(void *p, size_t bytes)
     munmap(p, bytes);
 }
 
+/* Take out the cached region that begins at p, or that ends there; the lock is held. */
+static region *neighbour(const uint8_t *p, bool begins)
+{
+    for (size_t i = 0; i < LIST_CNT; i++)
+        for (region **link = &lists[i]; *link != NULL; link = &(*link)->next)
+        {
+            region *r = *link;
+
+            if ((begins ? (const uint8_t *) r : (const uint8_t *) r + r->bytes) != p)
+                continue;
+            *link = r->next;
+            cached_bytes -= r->bytes;
+            return r;
+        }
+    return NULL;
+}
+
 /* Put a region into its list; the lock is held. */
 static void cache_put(void *p, size_t bytes)
 {
@@ -83,6 +100,23 @@ static void cache_put(void *p, size_t bytes)
     lists[i] = r;
     cached_bytes += bytes;
     AX_POISON((uint8_t *) p + sizeof *r, bytes - sizeof *r);
+}
+
+/* The same for a region that comes back from use: it is joined with its neighbours.  Column chunks
+ * differ a little in size; without joining, the cache fills up with regions that are too small. */
+static void cache_join(void *p, size_t bytes)
+{
+    region *r = neighbour((uint8_t *) p + bytes, true);
+
+    if (r != NULL)
+        bytes += r->bytes;
+    r = neighbour((uint8_t *) p, false);
+    if (r != NULL)
+    {
+        bytes += r->bytes;
+        p = r;
+    }
+    cache_put(p, bytes);
 }
 
 /* Take the first region of a list that has at least `bytes`; the lock is held. */
@@ -147,9 +181,9 @@ void ax_slab_give(void *p, size_t bytes)
     AX_ASSERT((uintptr_t) p % AX_SLAB_BYTES == 0);
     bytes = ax_round_up(bytes, AX_SLAB_BYTES);
     pthread_mutex_lock(&lock);
-    keep = bytes <= CACHE_MAX_BYTES && cached_bytes <= CACHE_MAX_BYTES - bytes;
+    keep = bytes <= cache_max && cached_bytes <= cache_max - bytes;
     if (keep)
-        cache_put(p, bytes);
+        cache_join(p, bytes);
     pthread_mutex_unlock(&lock);
     if (!keep)
         system_free(p, bytes);
@@ -178,6 +212,15 @@ void ax_slab_free(ax_budget *b, void *p, size_t bytes)
     ax_budget_release(b, (int64_t) ax_round_up(bytes, AX_SLAB_BYTES));
 }
 
+void ax_slab_cache_max(size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    cache_max = bytes > CACHE_MAX_BYTES ? bytes : CACHE_MAX_BYTES;
+    bytes = cache_max;
+    pthread_mutex_unlock(&lock);
+    (void) ax_slab_trim(bytes);
+}
+
 size_t ax_slab_cached_bytes(void)
 {
     size_t n;
@@ -198,9 +241,15 @@ size_t ax_slab_trim(size_t keep_bytes)
         while (lists[i] != NULL && cached_bytes > keep_bytes)
         {
             region *r = lists[i];
+            size_t have = r->bytes, much = ax_round_up(cached_bytes - keep_bytes, AX_SLAB_BYTES);
 
             lists[i] = r->next;
-            cached_bytes -= r->bytes;
+            cached_bytes -= have;
+            if (have > much)
+            {
+                cache_put((uint8_t *) r + much, have - much);
+                r->bytes = much;
+            }
             given += r->bytes;
             r->next = doomed;
             doomed = r;
