@@ -58,7 +58,7 @@ static void group(const uint8_t *src, unsigned b, bool bits, uint64_t v[64])
         return;
     for (i = 0; i < 64; i++)
     {
-        uint64_t x = v[i] << (8 * full);
+        uint64_t x = full < 8 ? v[i] << (8 * full) : 0;
 
         for (j = 0; j < full; j++)
             x |= (uint64_t) src[64 * j + i] << (8 * j);

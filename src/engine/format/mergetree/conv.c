@@ -693,6 +693,14 @@ static ax_status list(ax_task *t, const ax_mt_conv *c, const ax_mt_node *node,
     return AX_OK;
 }
 
+/* No rows: nothing below v has arrays. */
+static ax_status no_values(ax_task *t, ax_arena *a, ax_vec *out)
+{
+    out->kind = ax_type_is_str(out->type) ? AX_VK_VIEW : AX_VK_FLAT;
+    AX_NEW(t, out->u.data, ax_arena_values(a, 16));
+    return AX_OK;
+}
+
 ax_status ax_mt_conv_vec(ax_task *t, const ax_mt_conv *c, const ax_mt_node *node,
                          const ax_mt_vals *v, uint32_t n, ax_mt_win *w, ax_arena *a,
                          ax_dict **labels, ax_vec *out, uint32_t *fail_row)
@@ -701,6 +709,8 @@ ax_status ax_mt_conv_vec(ax_task *t, const ax_mt_conv *c, const ax_mt_node *node
 
     *fail_row = UINT32_MAX;
     *out = (ax_vec){.type = c->type, .n = n};
+    if (n == 0)
+        return no_values(t, batch, out);
     if (c->kind == MT_C_JSON)
         AX_TRY(json(t, node, v, n, batch, out, fail_row));
     else

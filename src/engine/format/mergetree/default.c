@@ -328,11 +328,9 @@ static ax_status add(maker *m, ax_mt_node *n, ax_mt_vals *v)
 static ax_status template_node(ax_task *t, ax_arena *a, const ax_mt_type *ty, const char *s,
                                size_t n, ax_mt_node **out)
 {
-    maker m = {t, a, s, s + n, true};
+    maker m = {t, a, s, s != NULL ? s + n : NULL, true};
     ax_mt_vals *v;
 
-    if (s == NULL)
-        m.end = NULL;
     AX_TRY(plain_node(&m, ty, out));
     AX_NEW(t, v, (ax_mt_vals *) ax_arena_alloc0(a, sizeof *v));
     AX_TRY(add(&m, *out, v));
@@ -354,6 +352,8 @@ static ax_status repeat(ax_task *t, ax_mt_win *w, const ax_mt_node *n, const ax_
     uint32_t width = n->type->width, cap, i, at;
     uint64_t total = (uint64_t) k * times;
 
+    if (total == 0)
+        return AX_OK;
     AX_CHECK(t, total <= INT32_MAX, AX_ELIMIT, "one batch has more values than the limit");
     AX_TRY(ax_mt_grown(t, v, (uint32_t) total, &cap));
     AX_TRY(ax_mt_children(t, w, n, v));

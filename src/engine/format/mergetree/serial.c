@@ -146,6 +146,8 @@ static ax_status empty_tuple(ax_task *t, ax_mt_reader *r, uint32_t n, ax_mt_vals
 ax_status ax_mt_read(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
 {
     AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
+    if (n == 0)
+        return AX_OK;
     if (r->node->deflt != NULL)
         return ax_mt_read_default(t, r->node, w, n, v);
     switch ((ax_mt_form) r->node->form)

@@ -74,7 +74,8 @@ static ax_status read_strings(ax_task *t, ax_mt_cur *c, uint32_t n, ax_mt_dict *
             bytes = p;
             cap = grown;
         }
-        AX_TRY(ax_mt_cur_copy(t, c, bytes + used, len));
+        if (len > 0)
+            AX_TRY(ax_mt_cur_copy(t, c, bytes + used, len));
         d->off[i] = (uint32_t) used;
         d->len[i] = (uint32_t) len;
         used += len;

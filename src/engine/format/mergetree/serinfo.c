@@ -138,9 +138,11 @@ static ax_status skip(json *j)
     object = *j->p == '{';
     if (!object && *j->p != '[')
     {
-        while (j->p < j->end && strchr(",]} \n\t\r", *j->p) == NULL)
+        const uint8_t *start = j->p;
+
+        while (j->p < j->end && memchr(",]} \n\t\r", *j->p, 7) == NULL)
             j->p++;
-        return AX_OK;
+        return j->p > start ? AX_OK : bad(j);
     }
     AX_CHECK(j->t, ++j->depth < MT_MAX_DEPTH, AX_ECORRUPT, "serialization.json is nested too deep");
     j->p++;
