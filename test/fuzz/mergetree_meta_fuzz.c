@@ -40,10 +40,12 @@ static void marks(ax_task *t, ax_mt_part *p, const uint8_t *data, size_t size)
 static void keys(ax_task *t, ax_mt_part *p, const uint8_t *data, size_t size)
 {
     static const char columns[] = "columns format version: 1\n4 columns:\n`id` UInt32\n"
-                                  "`s` Nullable(String)\n`d` Date\n`a` Array(Tuple(UInt8, String))\n";
+                                  "`s` Nullable(String)\n`d` Date\n"
+                                  "`a` Array(Tuple(UInt8, String))\n";
+    const uint8_t *text = (const uint8_t *)columns;
     static const char key[] = "id, s, a DESC, toYYYYMM(d)";
 
-    if (size < 1 || ax_mt_columns_parse(t, p, (const uint8_t *)columns, sizeof columns - 1) != AX_OK)
+    if (size < 1 || ax_mt_columns_parse(t, p, text, sizeof columns - 1) != AX_OK)
         return;
     p->ngran = data[0];
     (void)!ax_mt_keys_load(t, p, t->arena, key, sizeof key - 1, data + 1, size - 1, false);

@@ -1,6 +1,8 @@
-/* Hashes against the numbers of the format's description. */
+/* Hashes against the numbers of the description of the format. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 

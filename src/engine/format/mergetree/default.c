@@ -25,7 +25,7 @@ typedef struct maker
 
 static ax_status add(maker *m, ax_mt_node *n, ax_mt_vals *v);
 
-/* ---- templates -------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 /* Nodes of a type without streams. */
 static ax_status plain_node(maker *m, const ax_mt_type *ty, ax_mt_node **out)
@@ -79,7 +79,7 @@ static ax_status grown(maker *m, void *p, uint32_t have, size_t width)
     return AX_OK;
 }
 
-/* ---- literals --------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 static void blanks(maker *m)
 {
@@ -253,7 +253,7 @@ static ax_status plain_literal(maker *m, const ax_mt_type *ty, uint8_t *dst)
     return AX_OK;
 }
 
-/* ---- one value more --------------------------------------------------------------------------- */
+/* ---- one value more -------------------------------------------------------------------------- */
 
 static ax_status add_array(maker *m, ax_mt_node *n, ax_mt_vals *v)
 {
@@ -343,7 +343,7 @@ static ax_status template_node(ax_task *t, ax_arena *a, const ax_mt_type *ty, co
     return AX_OK;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Append `times` copies of the values [from, from + k) of a template. */
 static ax_status repeat(ax_task *t, ax_mt_win *w, const ax_mt_node *n, const ax_mt_vals *of,
@@ -422,7 +422,7 @@ ax_status ax_mt_read_default(ax_task *t, const ax_mt_node *n, ax_mt_win *w, uint
     return v != NULL && rows > 0 ? repeat(t, w, n, n->deflt, 0, 1, rows, v) : AX_OK;
 }
 
-/* ---- columns ---------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* The line column=<name> <rest>, or NULL. */
 static const char *line_of(const char *options, const char *name, const char **end)

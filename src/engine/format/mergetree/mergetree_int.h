@@ -696,7 +696,7 @@ ax_status ax_mt_json(ax_task *t, const ax_mt_node *node, const ax_mt_vals *v, ui
 /* One value of a plain type (not a string) as text, at most 96 bytes; returns its length. */
 uint32_t ax_mt_text(const ax_mt_type *ty, const uint8_t *p, char *out);
 
-/* A column of which the part has no bytes, by the definition of the table.  stored: what columns.txt
+/* A column of which the part has no bytes, by the definition of the table.  stored: what the part
  * says of it, or NULL.  *out NULL: nothing is known. */
 ax_status ax_mt_default_column(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
                                const ax_mt_column *stored, const ax_mt_column **out) AX_MUST_USE;
