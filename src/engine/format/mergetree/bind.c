@@ -36,8 +36,10 @@ static ax_type integer(const ax_mt_type *ty)
 {
     uint32_t w = ty->width * (ty->id == MT_UINT ? 2 : 1);
 
-    /* 64 unsigned bits are declared as bigint, too, as users of ClickHouse's own extension do:
-     * larger values are errors, or read as numeric when that is declared. */
+    /* Hashes are 64 unsigned bits, half of which are too large for bigint; who declares bigint
+     * gets an error for these, and is faster. */
+    if (ty->id == MT_UINT && ty->width == 8)
+        return numeric(20, 0);
     if (ty->width > 8)
         return ax_type_make(AX_T_NUMERIC);
     return ax_type_make(w <= 2 ? AX_T_INT2 : w <= 4 ? AX_T_INT4 : AX_T_INT8);

@@ -197,10 +197,42 @@ static bool numeric(const ax_mt_conv *c, ax_i128 v, ax_num *out)
     return v < most && v > -most;
 }
 
+/* 64 bits and less, whose digits stay as they are. */
+__attribute__((always_inline)) static inline bool same_scale(const ax_mt_conv *c,
+                                                             const uint8_t *restrict src,
+                                                             uint32_t n, ax_num *restrict dst,
+                                                             uint32_t sw, bool is_signed)
+{
+    const ax_i128 most = pow10_of(c->precision > 0 && c->precision < 38 ? c->precision : 38);
+    ax_i128 widest = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+    {
+        int64_t x = load(src, i, sw, is_signed);
+        ax_i128 v = is_signed ? (ax_i128) x : (ax_i128) (uint64_t) x;
+
+        widest |= v < 0 ? -v : v;
+        dst[i] = (ax_num){.v = v, .dscale = c->scale};
+    }
+    /* The or of all values is at most twice the largest, which nearly always decides. */
+    if (widest < most)
+        return true;
+    for (uint32_t i = 0; i < n; i++)
+        if (dst[i].v >= most || dst[i].v <= -most)
+            return false;
+    return true;
+}
+
 static bool numerics(const ax_mt_conv *c, const uint8_t *src, uint32_t n, ax_num *dst)
 {
     bool ok = true;
 
+    if (c->rescale == 0 && c->src->width == 8)
+        return c->is_signed ? same_scale(c, src, n, dst, 8, true)
+                            : same_scale(c, src, n, dst, 8, false);
+    if (c->rescale == 0 && c->src->width == 4)
+        return c->is_signed ? same_scale(c, src, n, dst, 4, true)
+                            : same_scale(c, src, n, dst, 4, false);
     for (uint32_t i = 0; i < n; i++)
     {
         ax_i128 v;

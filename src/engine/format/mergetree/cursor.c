@@ -71,6 +71,22 @@ static void next_frame(ax_mt_cur *c)
     c->pos = 0;
 }
 
+/* A buffer for `size` bytes: that of the oldest recent frame when nobody uses it any more, since
+ * memory that was touched before is much cheaper. */
+static ax_buf *frame_buffer(ax_mt_cur *c, uint32_t size)
+{
+    ax_mt_src *s = c->src;
+    ax_buf *old = s->recent[s->next_recent].buf;
+
+    if (old == NULL || atomic_load_explicit(&old->refs, memory_order_acquire) > 1 ||
+        old->cap < size || old->cap / 4 > size)
+        return ax_buf_alloc(c->env->budget, size);
+    s->recent[s->next_recent].buf = NULL;
+    old->len = size;
+    memset(old->data + size, 0, AX_PAD);
+    return old;
+}
+
 /* Decompress the frame at p. */
 static ax_status decompress(ax_task *t, ax_mt_cur *c, const uint8_t *p, const ax_mt_frame *f)
 {
@@ -80,7 +96,7 @@ static ax_status decompress(ax_task *t, ax_mt_cur *c, const uint8_t *p, const ax
 
     if (c->env->verify)
         AX_TRY(ax_mt_frame_check(t, p, f));
-    b = ax_buf_alloc(c->env->budget, f->size);
+    b = frame_buffer(c, f->size);
     if (b == NULL)
         return ax_fail_nomem(t, f->size);
     st = ax_mt_frame_decode(t, c->env->cdc, f, b->data);

@@ -1,9 +1,9 @@
 /* Columns that a part lacks.
  *
  * An ALTER TABLE ADD COLUMN leaves old parts as they are; their rows have the default of the column:
- * its DEFAULT expression, or else zero, '' or [] of its type.  Which column has which is told by the
- * definition of the table (lines column=`name` type DEFAULT expression).  Constants are understood;
- * any other expression is refused, since its value is not known here.
+ * its DEFAULT expression, or else zero, '' or [] of its type.  Which column has which is told by
+ * the definition of the table (lines column=`name` type DEFAULT expression).  Constants are
+ * understood; any other expression is refused, since its value is not known here.
  *
  * Such a column is one whose root node has a template: one value, which is repeated.  A missing
  * column of a Nested table has as many elements as its siblings: its sizes are theirs, and only the
