@@ -10,8 +10,8 @@
  * that one is incomplete: then, as in a server that starts, they are the rows.  What is not named
  * like a part is none (tmp_..., detached, moving).
  *
- * What a table does with rows that its parts do not say themselves is refused as long as we cannot
- * do it: patch parts that still apply, and pending mutations that change columns.
+ * Mutations that a part waits for change its columns at once: they are told to the format with it.
+ * Patch parts that still apply are refused.
  *
  * Format: docs/formats/mergetree.md, "Table directories". */
 #include "lake/lake_int.h"
@@ -35,7 +35,13 @@ typedef struct part
 /* mutation: number of the mutation, or what else it is. */
 enum { FORMAT_VERSION = -1, DEFINITION = -2 };
 
-typedef struct text_file { const char *path; int64_t mutation; ax_io_file *file; } text_file;
+typedef struct text_file
+{
+    const char *path;
+    int64_t mutation;
+    ax_io_file *file;
+    const char *lines;           /* its commands, once it was read */
+} text_file;
 
 typedef struct table_op
 {
@@ -182,7 +188,7 @@ static ax_status add_file(ax_task *t, table_op *op, const char *path, int64_t mu
         op->file = grown;
         op->file_cap = cap;
     }
-    op->file[op->nfiles++] = (text_file){path, mutation, NULL};
+    op->file[op->nfiles++] = (text_file){path, mutation, NULL, ""};
     return AX_OK;
 }
 
@@ -426,36 +432,87 @@ static bool is_patch(const part *p)
     return p->npartition > 6 && memcmp(p->partition, "patch-", 6) == 0;
 }
 
-/* Does any part that counts wait for mutation n? */
-static bool pending(const table_op *op, int64_t n)
+/* ---- pending mutations ------------------------------------------------------------------------ */
+
+static int by_mutation(const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < op->nparts; i++)
-        if (!op->part[i].covered && !is_patch(&op->part[i]) && data_version(&op->part[i]) < n)
-            return true;
-    return false;
+    int64_t x = ((const text_file *) a)->mutation, y = ((const text_file *) b)->mutation;
+
+    return (x > y) - (x < y);
 }
 
-/* Rows change only when a mutation is done; columns change at once. */
-static ax_status check_mutations(ax_task *t, const table_op *op)
+/* One command in parentheses, escaped once more by the file: a line, when it changes columns. */
+static void command(char **at, const char *p, const char *end)
 {
-    static const char *const words[] = {"RENAME COLUMN", "DROP COLUMN", "CLEAR COLUMN",
-                                        "MODIFY COLUMN", "READ COLUMN"};
+    static const char *const words[] = {"RENAME COLUMN ", "DROP COLUMN ", "CLEAR COLUMN "};
+    bool wanted = false;
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        wanted |= (size_t) (end - p) > strlen(words[i]) &&
+                  memcmp(p, words[i], strlen(words[i])) == 0;
+    if (!wanted)
+        return;
+    memcpy(*at, "mutation=", 9);
+    *at += 9;
+    for (; p < end; p++)
+    {
+        p += *p == '\\' && p + 1 < end;
+        *(*at)++ = *p != '\n' ? *p : ' ';
+    }
+    *(*at)++ = '\n';
+}
+
+/* The commands of a mutation file as lines, in a->arena; rows that it changes are not visible before
+ * it is done, columns are at once. */
+static ax_status commands(ax_task *t, table_op *op, text_file *f, const ax_buf *b)
+{
+    const char *p = (const char *) b->data, *end = p + b->len, *start = NULL;
+    char *at, *lines;
+    int depth = 0;
+
+    /* A command of n bytes makes a line of n + 10, and takes more than that with its words. */
+    AX_NEW(t, lines, (char *) ax_arena_alloc(op->a, b->len * 2 + 16));
+    at = lines;
+    p = memmem(p, b->len, "commands: ", 10);
+    for (p = p != NULL ? p + 10 : end; p < end; p++)
+    {
+        if (*p == '\\' && p + 1 < end)
+            p++;
+        else if (*p == '(' && depth++ == 0)
+            start = p + 1;
+        else if (*p == ')' && --depth == 0 && start != NULL)
+            command(&at, start, p);
+    }
+    *at = '\0';
+    f->lines = lines;
+    return AX_OK;
+}
+
+/* What a part must be told: the table's options and the mutations it waits for. */
+static ax_status options_of(ax_task *t, table_op *op, const part *p, const char **out)
+{
+    size_t n = op->options != NULL ? strlen(op->options) : 0;
+    bool any = false;
+    char *s, *at;
 
     for (uint32_t i = 0; i < op->nfiles; i++)
-    {
-        const ax_buf *b = op->req[i].buf;
-
-        if (op->file[i].mutation < 0 || !pending(op, op->file[i].mutation))
-            continue;
-        for (uint32_t k = 0; k < sizeof words / sizeof words[0]; k++)
-            if (memmem(b->data, b->len, words[k], strlen(words[k])) != NULL)
-            {
-                ax_note_file(t, op->file[i].path);
-                return ax_fail(t, AX_EUNSUPPORTED,
-                               "table has parts that wait for a mutation of columns, which is not "
-                               "supported yet");
-            }
-    }
+        if (op->file[i].mutation > data_version(p) && op->file[i].lines[0] != '\0')
+        {
+            n += strlen(op->file[i].lines);
+            any = true;
+        }
+    *out = op->options;
+    if (!any)
+        return AX_OK;
+    AX_NEW(t, s, (char *) ax_arena_alloc(op->a, n + 2));
+    at = s;
+    for (uint32_t i = 0; i < op->nfiles; i++)
+        if (op->file[i].mutation > data_version(p))
+            at = stpcpy(at, op->file[i].lines);
+    if (op->options != NULL)
+        at = stpcpy(at, op->options);
+    *at = '\0';
+    *out = s;
     return AX_OK;
 }
 
@@ -524,10 +581,13 @@ static ax_status take_files(ax_task *t, table_op *op)
         AX_CHECK(t, b != NULL, AX_EIO, "requested bytes were not delivered");
         if (op->file[i].mutation == FORMAT_VERSION)
             op->old_names = b->len > 0 && b->data[0] == '0';
+        if (op->file[i].mutation >= 0)
+            AX_TRY(commands(t, op, &op->file[i], b));
         if (op->file[i].mutation == DEFINITION)
             AX_TRY(definition(t, op, op->file[i].path, b));
     }
     parse_parts(op);
+    qsort(op->file, op->nfiles, sizeof *op->file, by_mutation);
     AX_TRY(cover(t, op));
     op->check = next_cover(op, 0);
     op->state = COVERS;
@@ -537,13 +597,15 @@ static ax_status take_files(ax_task *t, table_op *op)
 static ax_status found(ax_task *t, table_op *op, ax_lake_event *ev)
 {
     AX_TRY(refuse_patches(t, op));
-    AX_TRY(check_mutations(t, op));
     for (uint32_t i = 0; i < op->nparts; i++)
         if (!op->part[i].covered && !op->part[i].broken && !is_patch(&op->part[i]))
-            AX_TRY(ax_lake_list_add(t, &op->list, &(ax_lake_file){.path = op->part[i].path}));
+        {
+            ax_lake_file f = {.path = op->part[i].path};
+
+            AX_TRY(options_of(t, op, &op->part[i], &f.options));
+            AX_TRY(ax_lake_list_add(t, &op->list, &f));
+        }
     ax_lake_list_sort(&op->list);
-    for (uint32_t i = 0; i < op->list.n; i++)
-        op->list.file[i].options = op->options;
     op->state = FOUND;
     ev->step = AX_STEP_DONE;
     ev->file = op->list.file;

@@ -90,7 +90,6 @@ ax_type ax_mt_default_type(const ax_mt_type *ty)
             (void) list_type(ty, &list);
             return list;
         case MT_QBIT:
-            return ax_type_make(AX_T_LIST);
         case MT_TUPLE:
         case MT_MAP:
         case MT_VARIANT:
@@ -463,6 +462,21 @@ static ax_status find(ax_task *t, const ax_mt_part *p, const ax_colspec *col,
     return AX_OK;
 }
 
+/* The part has the column in a type that the table had before: what a cast would change besides
+ * what the declared type does. */
+static ax_status changed_type(ax_task *t, ax_arena *a, const ax_mt_part *p, const ax_mt_column *c,
+                              ax_mt_conv *conv)
+{
+    const ax_mt_type *now;
+
+    if (conv->kind != MT_C_FIXSTR)
+        return AX_OK;
+    AX_TRY(ax_mt_table_type(t, a, p, c->name, &now));
+    conv->trim = now != NULL && bare(now)->id == MT_STRING;
+    conv->ordered = conv->ordered && !conv->trim;
+    return AX_OK;
+}
+
 static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_colspec *col,
                              const ax_bind_opts *opts, ax_mt_bind *b, uint32_t i)
 {
@@ -496,6 +510,7 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_co
     AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
              "encoding_check other than fail is not supported yet");
     AX_TRY(ax_mt_conv_make(t, a, c->type, col->type, &b->conv[i]));
+    AX_TRY(changed_type(t, a, p, c, &b->conv[i]));
     b->conv[i].column = c;
     b->conv[i].not_null = col->not_null;
     return AX_OK;

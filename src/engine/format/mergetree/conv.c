@@ -467,6 +467,8 @@ static ax_status fixed_strings(ax_task *t, const ax_mt_conv *c, const uint8_t *s
     {
         off[i] = i * w;
         len[i] = null != NULL && null[i] ? 0 : w;
+        while (c->trim && len[i] > 0 && src[off[i] + len[i] - 1] == 0)
+            len[i]--;
     }
     out->kind = AX_VK_FLAT;
     out->u.str.base = src;

@@ -508,6 +508,16 @@ static int32_t sibling_sizes(const ax_mt_part *p, const char *name)
     return -1;
 }
 
+ax_status ax_mt_table_type(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
+                           const ax_mt_type **out)
+{
+    const char *end = NULL, *s = line_of(p->options, name, &end), *expr;
+
+    *out = NULL;
+    return s != NULL ? ax_mt_type_parse(t, a, s, (size_t) (type_end(s, end, &expr) - s), out)
+                     : AX_OK;
+}
+
 ax_status ax_mt_default_column(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
                                const ax_mt_column *stored, const ax_mt_column **out)
 {

@@ -128,7 +128,7 @@ static bool same_name(text s, const char *name)
 static int32_t column_named(const ax_mt_part *p, text s)
 {
     for (uint32_t i = 0; i < p->ncolumns; i++)
-        if (same_name(s, p->column[i].name))
+        if (!p->column[i].dropped && same_name(s, p->column[i].name))
             return (int32_t) i;
     return -1;
 }

@@ -265,6 +265,7 @@ typedef struct ax_mt_column
     const ax_mt_type *type;
     ax_mt_node *node;             /* NULL: the part has no bytes of it (or `refusal`) */
     const char *refusal;          /* why it cannot be read, or NULL */
+    bool dropped;                 /* by a mutation that the part waits for: as if it were not there */
     uint32_t stream0, nstreams;   /* its streams, in the order of writing */
     uint64_t bytes;               /* compressed; Compact: 0 */
     uint32_t field;               /* in the schema; UINT32_MAX: one of ClickHouse's own */
@@ -338,6 +339,9 @@ const ax_mt_member *ax_mt_member_find(const ax_mt_part *p, const char *name);
 ax_status ax_mt_columns_parse(ax_task *t, ax_mt_part *p, const uint8_t *s, size_t n) AX_MUST_USE;
 ax_status ax_mt_substreams_parse(ax_task *t, ax_mt_part *p, const uint8_t *s, size_t n)
     AX_MUST_USE;
+/* Rename and drop columns as the mutations say that the part waits for (options mutation=...). */
+ax_status ax_mt_mutations_apply(ax_task *t, ax_mt_part *p) AX_MUST_USE;
+
 ax_status ax_mt_count_parse(ax_task *t, const uint8_t *s, size_t n, int64_t *rows) AX_MUST_USE;
 ax_status ax_mt_serinfo_parse(ax_task *t, ax_arena *a, const uint8_t *s, size_t n,
                               ax_mt_serinfo *out) AX_MUST_USE;
@@ -654,6 +658,7 @@ typedef struct ax_mt_conv
     bool is_signed;               /* INT, NUM, LINEAR: values of src */
     bool check_text;              /* bytes must be UTF-8 without NUL */
     bool not_null;
+    bool trim;                    /* FIXSTR: without zeros at the end, as a String has it */
     bool ordered;                 /* order and equality of the file's values are those of vectors */
     int64_t lo, hi;               /* INT, LINEAR: values allowed */
     int64_t mul, div, add;        /* LINEAR */
@@ -695,6 +700,10 @@ ax_status ax_mt_json(ax_task *t, const ax_mt_node *node, const ax_mt_vals *v, ui
 
 /* One value of a plain type (not a string) as text, at most 96 bytes; returns its length. */
 uint32_t ax_mt_text(const ax_mt_type *ty, const uint8_t *p, char *out);
+
+/* The type of a column by the definition of the table; *out NULL: it is not known. */
+ax_status ax_mt_table_type(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
+                           const ax_mt_type **out) AX_MUST_USE;
 
 /* A column of which the part has no bytes, by the definition of the table.  stored: what the part
  * says of it, or NULL.  *out NULL: nothing is known. */

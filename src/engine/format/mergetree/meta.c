@@ -178,6 +178,59 @@ ax_status ax_mt_count_parse(ax_task *t, const uint8_t *s, size_t n, int64_t *row
     return AX_OK;
 }
 
+/* ---- pending mutations ------------------------------------------------------------------------ */
+
+/* A name, quoted or not, up to a blank. */
+static ax_status name_of(text *x, const char **out)
+{
+    const uint8_t *start = x->p;
+
+    (void) literal(x, "IF EXISTS ");
+    if (x->p < x->end && *x->p == '`')
+        return back_quoted(x, out);
+    for (start = x->p; x->p < x->end && *x->p != ' ';)
+        x->p++;
+    AX_NEW(x->t, *out, ax_arena_strndup(x->a, (const char *) start, (size_t) (x->p - start)));
+    return AX_OK;
+}
+
+static ax_mt_column *stored_column(ax_mt_part *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->ncolumns; i++)
+        if (!p->column[i].dropped && strcmp(p->column[i].name, name) == 0)
+            return &p->column[i];
+    return NULL;
+}
+
+ax_status ax_mt_mutations_apply(ax_task *t, ax_mt_part *p)
+{
+    const char *s = p->options, *from, *to;
+    size_t n;
+
+    while ((s = ax_mt_option(s, "mutation", &n)) != NULL)
+    {
+        text x = {t, p->base.arena, (const uint8_t *) s, (const uint8_t *) s + n, "mutation"};
+        bool rename = literal(&x, "RENAME COLUMN ");
+        ax_mt_column *c;
+
+        s += n;
+        if (!rename && !literal(&x, "DROP COLUMN "))
+            AX_TRY(expect(&x, "CLEAR COLUMN "));
+        AX_TRY(name_of(&x, &from));
+        c = stored_column(p, from);
+        if (rename)
+        {
+            AX_TRY(expect(&x, " TO "));
+            AX_TRY(name_of(&x, &to));
+            if (c != NULL)
+                c->name = to;
+        }
+        else if (c != NULL)
+            c->dropped = true;
+    }
+    return AX_OK;
+}
+
 /* ---- checksums.txt --------------------------------------------------------------------------- */
 
 static ax_status hash_of_text(text *x, ax_mt_hash *h)

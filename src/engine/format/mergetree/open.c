@@ -348,6 +348,7 @@ static ax_status parse(ax_task *t, open_op *o)
         AX_TRY(compact(t, p));
     if (p->marks_ext[0] != '\0')
         AX_TRY(ax_mt_streams_make(t, p));
+    AX_TRY(ax_mt_mutations_apply(t, p));
     return ax_mt_schema_make(t, p);
 }
 

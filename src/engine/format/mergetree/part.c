@@ -29,6 +29,23 @@ static const char *refusal_of(const ax_mt_type *ty)
     return NULL;
 }
 
+/* Tell what an array is made of. */
+static ax_status list_of(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type *out)
+{
+    ax_nested *n;
+    ax_type *elem;
+
+    while (ty->id != MT_ARRAY)
+        ty = ty->child[0];
+    AX_NEW(t, n, (ax_nested *) ax_arena_alloc0(a, sizeof *n));
+    AX_NEW(t, elem, (ax_type *) ax_arena_alloc0(a, sizeof *elem));
+    *elem = ax_mt_default_type(ty->child[0]);
+    n->n = 1;
+    n->type = elem;
+    out->nested = n;
+    return AX_OK;
+}
+
 static bool has_nulls(const ax_mt_type *ty)
 {
     if (ty->id == MT_LOWCARD)
@@ -47,13 +64,15 @@ ax_status ax_mt_schema_make(ax_task *t, ax_mt_part *p)
         ax_mt_column *c = &p->column[i];
 
         c->field = UINT32_MAX;
-        if (is_internal(c->name))
+        if (c->dropped || is_internal(c->name))
             continue;
         if (c->refusal == NULL)
             c->refusal = refusal_of(c->type);
         c->field = p->base.schema.n++;
         f->name = c->name;
         f->type = ax_mt_default_type(c->type);
+        if (f->type.id == AX_T_LIST)
+            AX_TRY(list_of(t, p->base.arena, c->type, &f->type));
         f->source_type = c->type->text;
         f->refusal = c->refusal;
         f->nullable = has_nulls(c->type);
