@@ -1,6 +1,6 @@
 /* Columns that a part lacks.
  *
- * An ALTER TABLE ADD COLUMN leaves old parts as they are; their rows have the default of the column:
+ * An ALTER TABLE ADD COLUMN leaves old parts as they are; their rows have the column's default:
  * its DEFAULT expression, or else zero, '' or [] of its type.  Which column has which is told by
  * the definition of the table (lines column=`name` type DEFAULT expression).  Constants are
  * understood; any other expression is refused, since its value is not known here.

@@ -8,7 +8,7 @@
  * Format: mergetree.md, "Primary index", "Single values". */
 #include "mergetree_int.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
 /* ---- single values --------------------------------------------------------------------------- */
 
@@ -249,6 +249,83 @@ ax_status ax_mt_keys_load(ax_task *t, ax_mt_part *p, ax_arena *scratch, const ch
     AX_CHECK(t, keys->n >= p->ngran, AX_ECORRUPT, "primary index has %u rows for %u granules",
              keys->n, p->ngran);
     p->keys = keys;
+    return AX_OK;
+}
+
+/* ---- partition.dat ---------------------------------------------------------------------------- */
+
+/* A value of the partition key as the name of a part has it; 0: it is no number. */
+static size_t as_text(const ax_mt_type *ty, const ax_mt_value *v, char *out, size_t room)
+{
+    int64_t x = 0;
+
+    if (ty->id == MT_LOWCARD || ty->id == MT_NULLABLE)
+        ty = ty->child[0];
+    if (v->null || v->n == 0 || v->n > 8)
+        return 0;
+    memcpy(&x, v->p, v->n);
+    switch ((ax_mt_tid) ty->id)
+    {
+        case MT_DATE:
+            {
+                char day[96];
+                uint32_t n = ax_mt_text(ty, v->p, day);
+
+                return n == 10 ? (size_t) snprintf(out, room, "%.4s%.2s%.2s", day, day + 5, day + 8)
+                               : 0;
+            }
+        case MT_INT:
+        case MT_ENUM:
+        case MT_DATE32:
+            x = (int64_t) ((uint64_t) x << (64 - 8 * v->n)) >> (64 - 8 * v->n);
+            return (size_t) snprintf(out, room, "%lld", (long long) x);
+        case MT_UINT:
+        case MT_BOOL:
+        case MT_DATETIME:
+        case MT_IPV4:
+            return (size_t) snprintf(out, room, "%llu", (unsigned long long) x);
+        default:
+            return 0;
+    }
+}
+
+ax_status ax_mt_partition_check(ax_task *t, ax_mt_part *p, const char *key, size_t nkey,
+                                const uint8_t *s, size_t n)
+{
+    const char *stop = strchr(p->name, '_');
+    size_t len = stop != NULL ? (size_t) (stop - p->name) : 0, at = 0;
+    ax_mt_keys keys = {0};
+    char id[512];
+    ax_cur c;
+    bool known;
+
+    /* Parts of the old naming have none. */
+    if (len == 0 || nkey == 0 || (len == 8 && strlen(stop) > 9 && stop[9] == '_'))
+        return AX_OK;
+    AX_TRY(parse_key(t, p, key, nkey, &keys, &known));
+    AX_CHECK(t, s != NULL || (len == 3 && memcmp(p->name, "all", 3) == 0), AX_ECORRUPT,
+             "part of a table with partitions has no partition.dat");
+    if (!known || s == NULL)
+        return AX_OK;
+    c = ax_cur_make(s, n);
+    for (uint32_t i = 0; i < keys.ncols; i++)
+    {
+        ax_mt_value v = {0};
+        size_t k;
+
+        AX_TRY(ax_mt_single(t, keys.col[i].type, &c, &v));
+        if (at + 60 > sizeof id)
+            return AX_OK;
+        if (i > 0)
+            id[at++] = '-';
+        k = as_text(keys.col[i].type, &v, id + at, sizeof id - at);
+        if (k == 0)
+            return AX_OK;
+        at += k;
+    }
+    AX_CHECK(t, c.p == c.end, AX_ECORRUPT, "partition.dat goes on behind its values");
+    AX_CHECK(t, at == len && memcmp(id, p->name, len) == 0, AX_ECORRUPT,
+             "partition.dat says %.*s where the part is named \"%s\"", (int) at, id, p->name);
     return AX_OK;
 }
 

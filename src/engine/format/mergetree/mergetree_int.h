@@ -728,6 +728,11 @@ ax_status ax_mt_single(ax_task *t, const ax_mt_type *ty, ax_cur *c, ax_mt_value 
 ax_status ax_mt_keys_load(ax_task *t, ax_mt_part *p, ax_arena *scratch, const char *key,
                           size_t nkey, const uint8_t *s, size_t n, bool compressed) AX_MUST_USE;
 
+/* Is partition.dat (s NULL: it is missing) that of the part's name, as far as the values of the
+ * partition key are numbers?  ECORRUPT: no. */
+ax_status ax_mt_partition_check(ax_task *t, ax_mt_part *p, const char *key, size_t nkey,
+                                const uint8_t *s, size_t n) AX_MUST_USE;
+
 /* The file minmax_<column>.idx. */
 ax_status ax_mt_minmax_load(ax_task *t, ax_mt_part *p, const char *name, const uint8_t *s, size_t n)
     AX_MUST_USE;

@@ -19,12 +19,13 @@
 
 enum { LISTING, OPENING, READING, MARKS_OPEN, MARKS_READ, OPENED };
 
-enum { F_COLUMNS, F_COUNT, F_CHECKSUMS, F_SERIALIZATION, F_SUBSTREAMS, F_PRIMARY, F_FIXED,
+enum { F_COLUMNS, F_COUNT, F_CHECKSUMS, F_SERIALIZATION, F_SUBSTREAMS, F_PRIMARY, F_PARTITION,
+       F_FIXED,
        F_MINMAX = F_FIXED, F_CNT = F_MINMAX + 8 };
 
 static const char *const file_names[F_FIXED] = {
     "columns.txt", "count.txt", "checksums.txt", "serialization.json", "columns_substreams.txt",
-    "primary.cidx"};
+    "primary.cidx", "partition.dat"};
 
 typedef struct open_op
 {
@@ -197,11 +198,12 @@ static void choose_files(open_op *o)
     }
 }
 
-static ax_status open_files(open_op *o, ax_fmt_event *ev)
+static ax_status open_files(ax_task *t, open_op *o, ax_fmt_event *ev)
 {
     uint32_t n = 0;
 
     choose_files(o);
+    AX_CHECK(t, o->member[F_COLUMNS] != NULL, AX_ECORRUPT, "part has no columns.txt");
     for (uint8_t i = 0; i < F_CNT; i++)
     {
         /* An empty part has empty files. */
@@ -329,7 +331,6 @@ static ax_status parse(ax_task *t, open_op *o)
     ax_mt_part *p = o->part;
     ax_buf *const *b = o->buf;
 
-    AX_CHECK(t, b[F_COLUMNS] != NULL, AX_ECORRUPT, "part has no columns.txt");
     AX_TRY(in_file(t, o, "checksums.txt", check_sums(t, o)));
     AX_TRY(in_file(t, o, "columns.txt",
                    ax_mt_columns_parse(t, p, b[F_COLUMNS]->data, b[F_COLUMNS]->len)));
@@ -377,6 +378,12 @@ static ax_status load_keys(ax_task *t, open_op *o)
         AX_TRY(in_file(t, o, o->member[F_PRIMARY]->name,
                        ax_mt_keys_load(t, p, o->a, key, nkey, b->data, b->len,
                                        strcmp(o->member[F_PRIMARY]->name, "primary.cidx") == 0)));
+    key = ax_mt_option(o->in.options, "partition_key", &nkey);
+    b = o->buf[F_PARTITION];
+    if (key != NULL)
+        AX_TRY(in_file(t, o, "partition.dat",
+                       ax_mt_partition_check(t, p, key, nkey, b != NULL ? b->data : NULL,
+                                             b != NULL ? b->len : 0)));
     for (uint32_t i = F_MINMAX; i < F_CNT; i++)
         if (o->buf[i] != NULL)
             AX_TRY(in_file(t, o, o->member[i]->name,
@@ -445,7 +452,7 @@ static ax_status step(ax_task *t, open_op *o, ax_fmt_event *ev)
                 return AX_OK;
             }
             AX_TRY(take_listing(t, o));
-            return open_files(o, ev);
+            return open_files(t, o, ev);
         case OPENING:
             return read_opened(t, o, READING, ev);
         case READING:

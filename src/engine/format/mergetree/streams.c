@@ -128,7 +128,13 @@ static ax_status add(walk *w, const char *name, int32_t *idx)
     AX_TRY(exists(w, name, &there));
     if (!there)
     {
+        const ax_mt_member *marks = NULL;
+
         w->missing++;
+        if (!p->compact)
+            AX_TRY(file_of(w, name, p->marks_ext, &marks));
+        AX_CHECK(w->t, marks == NULL, AX_ECORRUPT, "part has marks of stream %s but not its bytes",
+                 name);
         return AX_OK;
     }
     AX_TRY(grow(w));
