@@ -509,6 +509,8 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_co
     }
     AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
              "encoding_check other than fail is not supported yet");
+    AX_CHECK(t, col->zone == NULL || col->type.id != AX_T_TIMESTAMP, AX_EUNSUPPORTED,
+             "time_zone is not supported yet: declare the column as timestamptz");
     AX_TRY(ax_mt_conv_make(t, a, c->type, col->type, &b->conv[i]));
     AX_TRY(changed_type(t, a, p, c, &b->conv[i]));
     b->conv[i].column = c;
