@@ -432,7 +432,7 @@ static bool is_patch(const part *p)
     return p->npartition > 6 && memcmp(p->partition, "patch-", 6) == 0;
 }
 
-/* ---- pending mutations ------------------------------------------------------------------------ */
+/* ---- pending mutations ----------------------------------------------------------------------- */
 
 static int by_mutation(const void *a, const void *b)
 {
@@ -462,7 +462,7 @@ static void command(char **at, const char *p, const char *end)
     *(*at)++ = '\n';
 }
 
-/* The commands of a mutation file as lines, in a->arena; rows that it changes are not visible before
+/* The commands of a mutation file as lines; rows that it changes are not visible before
  * it is done, columns are at once. */
 static ax_status commands(ax_task *t, table_op *op, text_file *f, const ax_buf *b)
 {

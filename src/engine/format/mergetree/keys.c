@@ -252,7 +252,7 @@ ax_status ax_mt_keys_load(ax_task *t, ax_mt_part *p, ax_arena *scratch, const ch
     return AX_OK;
 }
 
-/* ---- partition.dat ---------------------------------------------------------------------------- */
+/* ---- partition.dat --------------------------------------------------------------------------- */
 
 /* A value of the partition key as the name of a part has it; 0: it is no number. */
 static size_t as_text(const ax_mt_type *ty, const ax_mt_value *v, char *out, size_t room)
@@ -300,7 +300,7 @@ ax_status ax_mt_partition_check(ax_task *t, ax_mt_part *p, const char *key, size
     bool known;
 
     /* Parts of the old naming have none. */
-    if (len == 0 || nkey == 0 || (len == 8 && strlen(stop) > 9 && stop[9] == '_'))
+    if (len == 0 || nkey == 0 || ax_mt_old_name(p->name))
         return AX_OK;
     AX_TRY(parse_key(t, p, key, nkey, &keys, &known));
     AX_CHECK(t, s != NULL || (len == 3 && memcmp(p->name, "all", 3) == 0), AX_ECORRUPT,

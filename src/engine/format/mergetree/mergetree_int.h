@@ -265,7 +265,7 @@ typedef struct ax_mt_column
     const ax_mt_type *type;
     ax_mt_node *node;             /* NULL: the part has no bytes of it (or `refusal`) */
     const char *refusal;          /* why it cannot be read, or NULL */
-    bool dropped;                 /* by a mutation that the part waits for: as if it were not there */
+    bool dropped;                 /* by a mutation that the part waits for */
     uint32_t stream0, nstreams;   /* its streams, in the order of writing */
     uint64_t bytes;               /* compressed; Compact: 0 */
     uint32_t field;               /* in the schema; UINT32_MAX: one of ClickHouse's own */
@@ -712,6 +712,9 @@ ax_status ax_mt_default_column(ax_task *t, ax_arena *a, const ax_mt_part *p, con
 
 ax_status ax_mt_schema_make(ax_task *t, ax_mt_part *p) AX_MUST_USE;
 ax_status ax_mt_splits_make(ax_task *t, ax_mt_part *p) AX_MUST_USE;
+/* Is it the name of a part of format version 0, <date>_<date>_...? */
+bool ax_mt_old_name(const char *name);
+
 /* The value of a key in "key=value" lines up to its end, or NULL. */
 const char *ax_mt_option(const char *options, const char *key, size_t *n);
 uint64_t ax_mt_granularity(const char *options);

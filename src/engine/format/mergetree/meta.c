@@ -178,7 +178,7 @@ ax_status ax_mt_count_parse(ax_task *t, const uint8_t *s, size_t n, int64_t *row
     return AX_OK;
 }
 
-/* ---- pending mutations ------------------------------------------------------------------------ */
+/* ---- pending mutations ----------------------------------------------------------------------- */
 
 /* A name, quoted or not, up to a blank. */
 static ax_status name_of(text *x, const char **out)

@@ -39,6 +39,8 @@ typedef struct open_op
     uint8_t which[F_CNT];         /* file of each request */
     const ax_mt_member *member[F_CNT]; /* the files; NULL: there is no such file, */
     ax_buf *buf[F_CNT];           /* and their bytes; owned */
+    ax_mt_sum *sum;               /* [nsums] of checksums.txt */
+    uint32_t nsums;
 } open_op;
 
 const ax_mt_member *ax_mt_member_find(const ax_mt_part *p, const char *name)
@@ -247,13 +249,14 @@ static ax_status in_file(ax_task *t, const open_op *o, const char *name, ax_stat
 static ax_status check_sums(ax_task *t, open_op *o)
 {
     const ax_buf *b = o->buf[F_CHECKSUMS];
-    ax_mt_sum *sum;
-    uint32_t n, i;
+    const ax_mt_sum *sum;
+    uint32_t i;
 
     if (b == NULL)
         return AX_OK;
-    AX_TRY(ax_mt_checksums_parse(t, o->a, b->data, b->len, &sum, &n));
-    for (i = 0; i < n; i++)
+    AX_TRY(ax_mt_checksums_parse(t, o->a, b->data, b->len, &o->sum, &o->nsums));
+    sum = o->sum;
+    for (i = 0; i < o->nsums; i++)
     {
         const ax_mt_member *m = ax_mt_member_find(o->part, sum[i].name);
         size_t len = strlen(sum[i].name);
@@ -326,6 +329,32 @@ static ax_status compact(ax_task *t, ax_mt_part *p)
     return AX_OK;
 }
 
+/* Rows of a part that has no count.txt (format version 0): the bytes of a stream that has as many
+ * for each row. */
+static ax_status count_rows(ax_task *t, open_op *o)
+{
+    ax_mt_part *p = o->part;
+
+    for (uint32_t c = 0; c < p->ncolumns; c++)
+    {
+        const ax_mt_node *n = p->column[c].node;
+        uint32_t width = n == NULL ? 0 : n->form == MT_F_FIXED ? n->type->width
+                         : n->form == MT_F_NULLABLE ? 1 : 0;
+
+        for (uint32_t i = 0; width > 0 && i < o->nsums; i++)
+            if (o->sum[i].compressed &&
+                strcmp(o->sum[i].name, p->stream[n->stream[0]].bin->name) == 0)
+            {
+                AX_CHECK(t, o->sum[i].plain_size % width == 0 &&
+                                o->sum[i].plain_size / width <= INT64_MAX,
+                         AX_ECORRUPT, "column \"%s\" has half a value", p->column[c].name);
+                p->rows = (int64_t) (o->sum[i].plain_size / width);
+                return AX_OK;
+            }
+    }
+    return ax_fail(t, AX_ECORRUPT, "part has no count.txt, and no column that tells its rows");
+}
+
 static ax_status parse(ax_task *t, open_op *o)
 {
     ax_mt_part *p = o->part;
@@ -334,9 +363,11 @@ static ax_status parse(ax_task *t, open_op *o)
     AX_TRY(in_file(t, o, "checksums.txt", check_sums(t, o)));
     AX_TRY(in_file(t, o, "columns.txt",
                    ax_mt_columns_parse(t, p, b[F_COLUMNS]->data, b[F_COLUMNS]->len)));
-    AX_CHECK(t, b[F_COUNT] != NULL, AX_ECORRUPT, "part has no count.txt");
-    AX_TRY(in_file(t, o, "count.txt", ax_mt_count_parse(t, b[F_COUNT]->data, b[F_COUNT]->len,
-                                                        &p->rows)));
+    AX_CHECK(t, b[F_COUNT] != NULL || ax_mt_old_name(p->name), AX_ECORRUPT,
+             "part has no count.txt");
+    if (b[F_COUNT] != NULL)
+        AX_TRY(in_file(t, o, "count.txt", ax_mt_count_parse(t, b[F_COUNT]->data, b[F_COUNT]->len,
+                                                            &p->rows)));
     if (b[F_SERIALIZATION] != NULL)
         AX_TRY(in_file(t, o, "serialization.json",
                        ax_mt_serinfo_parse(t, p->base.arena, b[F_SERIALIZATION]->data,
@@ -349,6 +380,8 @@ static ax_status parse(ax_task *t, open_op *o)
         AX_TRY(compact(t, p));
     if (p->marks_ext[0] != '\0')
         AX_TRY(ax_mt_streams_make(t, p));
+    if (b[F_COUNT] == NULL)
+        AX_TRY(count_rows(t, o));
     AX_TRY(ax_mt_mutations_apply(t, p));
     return ax_mt_schema_make(t, p);
 }
@@ -425,6 +458,8 @@ static ax_status take_files(ax_task *t, open_op *o)
     {
         AX_CHECK(t, o->req[i].done && o->req[i].buf != NULL, AX_EIO,
                  "requested bytes were not delivered");
+        AX_CHECK(t, o->req[i].len < 64 || memcmp(o->req[i].buf->data, "ENC", 3) != 0,
+                 AX_EUNSUPPORTED, "part is encrypted");
         o->buf[o->which[i]] = o->req[i].buf;
         o->req[i].buf = NULL;
         /* The version of checksums.txt, or else of columns.txt, stands for that of the part. */

@@ -103,6 +103,14 @@ ax_status ax_mt_splits_make(ax_task *t, ax_mt_part *p)
     return AX_OK;
 }
 
+bool ax_mt_old_name(const char *name)
+{
+    for (int i = 0; i < 17; i++)
+        if (i == 8 ? name[i] != '_' : name[i] < '0' || name[i] > '9')
+            return false;
+    return name[17] == '_';
+}
+
 const char *ax_mt_option(const char *options, const char *key, size_t *n)
 {
     size_t len = strlen(key);
