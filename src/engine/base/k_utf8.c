@@ -1,10 +1,13 @@
 /* Are these bytes text that PostgreSQL accepts: valid UTF-8 without NUL?
  *
- * Strings of a PLAIN page stand behind each other with their lengths between.  High bytes and
- * zeros are counted over the whole stretch, which vectorises, and those of the lengths, which are
- * known, are subtracted: what remains is zero for ASCII, and then no string needs a look.
- * Otherwise each string is checked: with AVX2 by the table lookup of Keiser and Lemire (2020), 32
- * bytes a step, else eight ASCII bytes a step and sequence by sequence.
+ * Strings of a PLAIN page stand behind each other with their lengths between.  A length below 128
+ * is one ASCII byte and three zeros, so that strings before and behind it may be checked as one
+ * stretch: a sequence that is cut off still shows, and a NUL is a zero too many.  With AVX2 a
+ * stretch is checked by the table lookup of Keiser and Lemire (2020), 32 bytes a step.
+ *
+ * Without AVX2 high bytes and zeros are counted over all strings, which vectorises, and those of
+ * the lengths, which are known, are subtracted: what remains is zero for ASCII, and then no string
+ * needs a look.  Otherwise eight ASCII bytes a step and sequence by sequence.
  *
  * Format: RFC 3629; surrogates and overlong forms are invalid, as in PostgreSQL. */
 #include "base/utf8.h"
@@ -93,10 +96,10 @@ static const uint8_t counting[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                      11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
                                      22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
-/* One string; 64 bytes behind it are readable.  A block of zeros stands behind the last byte, so
- * that a sequence that is cut off shows. */
-__attribute__((target("avx2"))) static bool string_ok_avx2(const uint8_t *p, uint32_t n,
-                                                           bool *ascii)
+/* n bytes with so many zeros; 64 bytes behind them are readable.  A block of zeros stands behind
+ * the last byte, so that a sequence that is cut off shows. */
+__attribute__((target("avx2,popcnt"))) static bool stretch_ok(const uint8_t *p, uint32_t n,
+                                                              uint64_t zeros, bool *ascii)
 {
     const __m256i *tables[] = {(const __m256i *) (const void *) first_high,
                                (const __m256i *) (const void *) first_low,
@@ -104,26 +107,28 @@ __attribute__((target("avx2"))) static bool string_ok_avx2(const uint8_t *p, uin
     const __m256i t1 = _mm256_loadu_si256(tables[0]), t2 = _mm256_loadu_si256(tables[1]);
     const __m256i t3 = _mm256_loadu_si256(tables[2]), low = _mm256_set1_epi8(15);
     const __m256i count = _mm256_loadu_si256((const __m256i *) (const void *) counting);
-    __m256i prev = _mm256_setzero_si256(), bad = prev, all = prev;
+    const __m256i none = _mm256_setzero_si256();
+    __m256i prev = none, bad = none, all = none;
+    uint64_t seen = 0;
     uint32_t i;
 
     for (i = 0; i <= n; i += 32)
     {
         uint32_t left = n - i;
-        __m256i in = _mm256_setzero_si256(), shifted, prev1, special, third, fourth;
+        __m256i in = none, shifted, prev1, special, third, fourth;
+        uint32_t zero;
 
         if (left > 0)
             in = _mm256_loadu_si256((const __m256i *) (const void *) (p + i));
+        zero = (uint32_t) _mm256_movemask_epi8(_mm256_cmpeq_epi8(in, none));
         if (left < 32)
         {
-            __m256i inside = _mm256_cmpgt_epi8(_mm256_set1_epi8((char) left), count);
-
-            bad = _mm256_or_si256(bad, _mm256_and_si256(inside, _mm256_cmpeq_epi8(
-                                           in, _mm256_setzero_si256())));
-            in = _mm256_and_si256(in, inside);
+            in = _mm256_and_si256(in, _mm256_cmpgt_epi8(_mm256_set1_epi8((char) left), count));
+            zero &= (1u << left) - 1;
         }
-        else
-            bad = _mm256_or_si256(bad, _mm256_cmpeq_epi8(in, _mm256_setzero_si256()));
+        seen += (uint32_t) __builtin_popcount(zero);
+        if (_mm256_movemask_epi8(_mm256_or_si256(in, prev)) == 0)
+            continue; /* ASCII behind ASCII; prev stays without high bytes, which is all it tells */
         all = _mm256_or_si256(all, in);
         shifted = _mm256_permute2x128_si256(prev, in, 0x21);
         prev1 = _mm256_alignr_epi8(in, shifted, 15);
@@ -141,7 +146,41 @@ __attribute__((target("avx2"))) static bool string_ok_avx2(const uint8_t *p, uin
         prev = in;
     }
     *ascii &= _mm256_movemask_epi8(all) == 0;
-    return _mm256_testz_si256(bad, bad) != 0;
+    return seen == zeros && _mm256_testz_si256(bad, bad) != 0;
+}
+
+/* Strings [i, j) as one stretch, else one by one. */
+static bool strings_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, uint32_t i,
+                       uint32_t j, uint64_t zeros, bool *ascii)
+{
+    if (stretch_ok(base + off[i], off[j - 1] + len[j - 1] - off[i], zeros, ascii))
+        return true;
+    for (; j - i > 1; i++)
+        if (!stretch_ok(base + off[i], len[i], 0, ascii))
+            return false;
+    return stretch_ok(base + off[i], len[i], 0, ascii);
+}
+
+static bool all_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, uint32_t n,
+                   int gap, bool *ascii)
+{
+    uint32_t i = 0, j;
+
+    for (; i < n; i = j)
+    {
+        uint64_t zeros = 0;
+
+        j = i + 1;
+        if (gap == 4)
+            for (; j < n && len[j] < 128; j++)
+                zeros += 3 + (len[j] == 0);
+        else if (gap == 0) /* no string may begin inside a sequence */
+            for (; j < n && (len[j] == 0 || (base[off[j]] & 0xc0) != 0x80); j++)
+                ;
+        if (!strings_ok(base, off, len, i, j, zeros, ascii))
+            return false;
+    }
+    return true;
 }
 #endif
 
@@ -187,6 +226,15 @@ bool ax_utf8_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, u
 
     if (n == 0)
         return true;
+#ifdef HAVE_AVX2
+    if (ax_cpu_get() >= AX_CPU_X86V3)
+    {
+        if (!all_ok(base, off, len, n, gap, &low))
+            return false;
+        *ascii = *ascii && low;
+        return true;
+    }
+#endif
     if (gap >= 0)
     {
         count(base + off[0], off[n - 1] + len[n - 1] - off[0], &high, &zero);
@@ -196,16 +244,6 @@ bool ax_utf8_ok(const uint8_t *base, const uint32_t *off, const uint32_t *len, u
         if (high == len_high && zero == len_zero)
             return true;
     }
-#ifdef HAVE_AVX2
-    if (ax_cpu_get() >= AX_CPU_X86V3)
-    {
-        for (i = 0; i < n; i++)
-            if (!string_ok_avx2(base + off[i], len[i], &low))
-                return false;
-        *ascii = *ascii && low;
-        return true;
-    }
-#endif
     for (i = 0; i < n; i++)
         if (!string_ok(base + off[i], len[i], &low))
             return false;

@@ -194,6 +194,10 @@ uint32_t ax_filter_steps(const ax_filter *f);
 const uint32_t *ax_filter_step_columns(const ax_filter *f, uint32_t step, uint32_t *n);
 uint32_t ax_filter_version(const ax_filter *f);
 
+/* Does the step look at the characters of text in column `col`?  false: at its bytes at most
+ * (comparisons, LIKE without `_`, IS NULL), so that it need not be valid. */
+bool ax_filter_step_reads_text(const ax_filter *f, uint32_t step, uint32_t col);
+
 /* Live bounds of a filter: a top-N threshold takes one, a join key two (from below and above). */
 #define AX_FILTER_SLOTS 16u
 

@@ -92,6 +92,54 @@ const uint32_t *ax_filter_step_columns(const ax_filter *f, uint32_t step, uint32
     return ax_prog_columns(f->step[step], n);
 }
 
+/* Does this call treat its arguments as bytes, whatever they are? */
+static bool bytewise(const ax_node *n)
+{
+    const ax_like *l;
+
+    if (n->kind == AX_X_IN)
+        return true;
+    if (n->kind != AX_X_CALL)
+        return false;
+    switch (n->fn)
+    {
+        case AX_FN_EQ:
+        case AX_FN_NE:
+        case AX_FN_LT:
+        case AX_FN_LE:
+        case AX_FN_GT:
+        case AX_FN_GE:
+        case AX_FN_DISTINCT:
+        case AX_FN_NOT_DISTINCT:
+        case AX_FN_IS_NULL:
+        case AX_FN_IS_NOT_NULL:
+        case AX_FN_OCTET_LENGTH:
+        case AX_FN_STARTS_WITH:
+            return true;
+        case AX_FN_LIKE:
+        case AX_FN_NOT_LIKE:
+            l = ax_call_like(n->call);
+            return l != NULL && (l->kind != AX_LIKE_GENERAL || l->nparts > 0);
+        default:
+            return false;
+    }
+}
+
+bool ax_filter_step_reads_text(const ax_filter *f, uint32_t step, uint32_t col)
+{
+    const ax_prog *p = f->step[step];
+
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t k = 0; k < p->node[i].nargs; k++)
+        {
+            const ax_node *arg = &p->node[p->node[i].arg[k]];
+
+            if (arg->kind == AX_X_COL && arg->col == col && !bytewise(&p->node[i]))
+                return true;
+        }
+    return false;
+}
+
 uint32_t ax_filter_version(const ax_filter *f)
 {
     return atomic_load_explicit(&f->version, memory_order_acquire);

@@ -660,6 +660,39 @@ static void test_lanes(void **state)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
+/* What looks at characters, and what at bytes alone. */
+static void reads_text(void **state)
+{
+    static const struct { ax_fn fn; const char *konst; bool reads; } cases[] = {
+        {AX_FN_EQ, "x", false}, {AX_FN_LT, "x", false}, {AX_FN_LIKE, "%x%", false},
+        {AX_FN_NOT_LIKE, "a%x%b", false}, {AX_FN_LIKE, "x_", true}, {AX_FN_STARTS_WITH, "x", false},
+        {AX_FN_DISTINCT, "x", false},
+    };
+    ax_arena *a = ax_arena_create(&budget, 0);
+    ax_expr *args[2], *e;
+    ax_filter *f;
+
+    (void) state;
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    {
+        ax_value v = {.type = ax_type_make(AX_T_TEXT),
+                      .u.s = {(const uint8_t *) cases[i].konst,
+                              (uint32_t) strlen(cases[i].konst)}};
+
+        OK(ax_expr_col(&task, a, 3, v.type, &args[0]));
+        OK(ax_expr_const(&task, a, &v, &args[1]));
+        OK(ax_expr_call(&task, a, cases[i].fn, args, 2, &e));
+        OK(ax_filter_create(&task, a, &e, 1, NULL, &f));
+        assert_int_equal(ax_filter_step_reads_text(f, 0, 3), cases[i].reads);
+        assert_false(ax_filter_step_reads_text(f, 0, 2));
+        OK(ax_expr_call(&task, a, AX_FN_LOWER, args, 1, &args[0])); /* bytes of a text function */
+        OK(ax_expr_call(&task, a, cases[i].fn, args, 2, &e));
+        OK(ax_filter_create(&task, a, &e, 1, NULL, &f));
+        assert_true(ax_filter_step_reads_text(f, 0, 3));
+    }
+    ax_arena_destroy(a);
+}
+
 static void test_order_adapts(void **state)
 {
     ax_arena *a = ax_arena_create(&budget, 0);
@@ -713,7 +746,8 @@ int main(void)
         cmocka_unit_test(test_steps),        cmocka_unit_test(test_match_cases),
         cmocka_unit_test(test_match_sound),  cmocka_unit_test(test_live),
         cmocka_unit_test(test_host),         cmocka_unit_test(memo_forgets),
-        cmocka_unit_test(test_lanes),        cmocka_unit_test(test_order_adapts),
+        cmocka_unit_test(test_lanes),        cmocka_unit_test(reads_text),
+        cmocka_unit_test(test_order_adapts),
         cmocka_unit_test(host_where_digits_end),
     };
 

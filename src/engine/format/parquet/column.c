@@ -96,6 +96,7 @@ ax_status ax_pq_col_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq_co
     AX_CHECK(t, conv->leaf->max_rep > 0 || m->num_values == s->group->nrows, AX_ECORRUPT,
              "column chunk has %lld values where its row group has %lld rows",
              (long long) m->num_values, (long long) s->group->nrows);
+    c->check_later = conv->check_text && conv->mend == AX_ENC_FAIL && !c->in_nest;
     c->slots_left = m->num_values;
     AX_TRY(chunk_range(t, c));
     AX_TRY(chunk_codec(t, c));
@@ -668,6 +669,11 @@ static ax_status check_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n
 
     if (c->conv->rewrite == REWRITE_NOT)
     {
+        if (c->check_later)
+        {
+            c->unchecked = true;
+            return AX_OK;
+        }
         if (!c->conv->check_text || ax_utf8_ok(*base, off, len, nvals, gap, &c->ascii))
             return AX_OK;
         c->ascii = false;
@@ -691,6 +697,7 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
 
     AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
     AX_TRY(check_strings(t, c, at, n, nvals, gap, b->arena, &base));
+    c->win_gap = nvals == n && (at == 0 || gap == c->win_gap) ? gap : -1;
     if (nvals < n)
     {
         spread_offsets(c->soff + at, c->slen + at, nvals, c->null + at, n);
@@ -810,7 +817,7 @@ static ax_status emit(ax_task *t, ax_pq_col *c, uint32_t n, ax_batch *b, ax_vec 
             break;
         case REP_STR:
             out->kind = AX_VK_FLAT;
-            out->flags = c->ascii && c->conv->check_text ? AX_VF_ASCII : 0;
+            out->flags = c->ascii && c->conv->check_text && !c->unchecked ? AX_VF_ASCII : 0;
             out->u.str.base = c->win_base;
             out->u.str.off = c->soff;
             out->u.str.len = c->slen;
@@ -846,6 +853,7 @@ ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_
     c->rep = REP_EMPTY;
     c->nnull = 0;
     c->ascii = true;
+    c->unchecked = false;
     c->runs_ok = true;
     c->nruns = 0;
     while (at < n)

@@ -415,6 +415,57 @@ static void text_behind_lengths(void **state)
     assert_false(ax_utf8_ok(e.p, off, len, n, 4, &ascii));
 }
 
+/* Strings behind each other, with their lengths between and without: what the whole says is what
+ * each alone says. */
+static void text_in_stretches(void **state)
+{
+    static const char *const pieces[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                                         "0123456789012345678901234567890123456789"};
+    uint64_t seed = 5;
+    uint32_t round, valid = 0;
+
+    (void) state;
+    for (round = 0; round < 20000; round++)
+    {
+        uint32_t off[40], len[40], n = 1 + random32(&seed) % 40, i;
+        int gap = round % 2 == 0 ? 4 : 0;
+        bool want = true, ascii = true, low = true, all_low = true;
+
+        begin();
+        for (i = 0; i < n; i++)
+        {
+            uint32_t k = random32(&seed) % 6, at;
+
+            if (gap == 4)
+                e_u32(&e, 0);
+            off[i] = (uint32_t) e.n;
+            while (k-- > 0)
+            {
+                const char *piece = pieces[random32(&seed) % 5];
+
+                e_bytes(&e, piece, strlen(piece));
+            }
+            len[i] = (uint32_t) e.n - off[i];
+            at = off[i] + (len[i] > 0 ? random32(&seed) % len[i] : 0);
+            if (len[i] > 0 && random32(&seed) % 60 == 0)
+                e.p[at] = (uint8_t) (random32(&seed) % 3 == 0 ? 0 : random32(&seed));
+            else if (len[i] > 0 && random32(&seed) % 60 == 0)
+                len[i] = (uint32_t) (e.n = at) - off[i];
+            if (gap == 4)
+                memcpy(e.p + off[i] - 4, &len[i], 4);
+        }
+        e_bytes(&e, "\xbf\xbf", 2); /* not theirs */
+        for (i = 0; i < n; i++)
+            want &= ax_utf8_ok(e.p, off + i, len + i, 1, -1, &low);
+        all_low = low;
+        assert_int_equal(ax_utf8_ok(e.p, off, len, n, gap, &ascii), want);
+        if (want)
+            assert_int_equal(ascii, all_low);
+        valid += want;
+    }
+    assert_in_range(valid, 4000, 16000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +481,7 @@ int main(void)
         cmocka_unit_test(utf8),
         cmocka_unit_test(utf8_kernels_agree),
         cmocka_unit_test(text_behind_lengths),
+        cmocka_unit_test(text_in_stretches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

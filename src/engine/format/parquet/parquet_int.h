@@ -481,6 +481,9 @@ typedef struct ax_pq_col
     uint32_t nnull;           /* nulls so far; > 0: `null` is set for all rows so far */
     const uint8_t *win_base;  /* STR */
     bool ascii;               /* every string so far */
+    bool check_later;         /* text is checked by ax_pq_col_check, not when it is read */
+    bool unchecked;           /* the window has text that was not checked */
+    int win_gap;              /* STR: bytes between all its strings, or -1; as for ax_utf8_ok */
     bool runs_ok;             /* all rows so far are `nruns` runs of ids */
     uint32_t nruns;
     uint8_t *null;            /* [2048] */
@@ -509,6 +512,11 @@ void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk);
  * of the previous vector are used again.  b pins what strings point into. */
 ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_batch *b,
                          ax_vec *out) AX_MUST_USE;
+
+/* Check the text of the selected rows (sel == NULL: of all) of the window that v is, if it was not
+ * yet; other rows may become empty.  Failure as of reading. */
+ax_status ax_pq_col_check(ax_task *t, ax_pq_col *c, const uint16_t *sel, uint32_t nsel, ax_vec *v)
+    AX_MUST_USE;
 
 /* Begin again at row 0, with the same bytes. */
 void ax_pq_col_rewind(ax_pq_col *c);
@@ -629,6 +637,7 @@ struct ax_pq_scan
     uint32_t nphys;
     bool *done;               /* [ncolumns] decoded for this window */
     bool *by_filter;          /* [nphys] read by a filter step or a live bound */
+    bool *stays;              /* [ncolumns] leaves with the batch: its text must be valid */
     ax_io_req *io;            /* [nio] requests under way, of columns io_col */
     uint32_t *io_col;
     uint32_t nio;

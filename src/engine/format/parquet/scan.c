@@ -10,6 +10,9 @@
  * Columns that are not read for a window are not touched: their readers catch up by count when a
  * later window wants them, and pages that lie wholly between are never decompressed.
  *
+ * Text is checked in rows that leave, and before a step that looks at its characters: what the
+ * filter drops by its bytes alone may be invalid.
+ *
  * Windows do not end at page boundaries.  A window of strings that spans pages becomes a VIEW
  * vector, which pins them all.
  *
@@ -52,6 +55,8 @@ static ax_status init_columns(ax_task *t, ax_pq_scan *s)
 {
     uint32_t i, leaf = s->req.ncolumns;
 
+    for (i = 0; i < s->req.nfilter_only; i++)
+        s->stays[s->req.filter_only[i]] = false;
     for (i = 0; i < s->req.ncolumns; i++)
     {
         uint32_t ord = s->req.columns[i], k;
@@ -109,6 +114,8 @@ static ax_status allocate(ax_task *t, ax_arena *a, ax_pq_scan *s)
     AX_NEW(t, s->col, (ax_pq_col *) ax_arena_alloc0(a, all * sizeof *s->col + 1));
     AX_NEW(t, s->done, (bool *) ax_arena_alloc0(a, n + 1));
     AX_NEW(t, s->by_filter, (bool *) ax_arena_alloc0(a, all + 1));
+    AX_NEW(t, s->stays, (bool *) ax_arena_alloc0(a, n + 1));
+    memset(s->stays, true, n);
     AX_NEW(t, s->io, (ax_io_req *) ax_arena_alloc0(a, all * sizeof *s->io + 1));
     AX_NEW(t, s->io_col, (uint32_t *) ax_arena_alloc0(a, all * sizeof *s->io_col + 1));
     AX_NEW(t, s->batch.col, (ax_vec *) ax_arena_alloc0(a, n * sizeof(ax_vec) + 1));
@@ -312,11 +319,10 @@ static void cut_at(ax_task *t, ax_pq_scan *s, uint32_t fail_row)
     b->poison = &s->raise;
 }
 
-/* Column i has no value in the declared type at some row: the window ends before it, and the column
- * is read once more up to there. */
-static ax_status cut_window(ax_task *t, ax_pq_scan *s, uint32_t i)
+/* Column i has no value in the declared type at row n: the window ends before it. */
+static void cut_window(ax_task *t, ax_pq_scan *s, uint32_t n)
 {
-    uint32_t n = s->col[i].fail_row, j;
+    uint32_t j;
 
     t->err.place.row = s->group->row0 + s->row + n;
     cut_at(t, s, n);
@@ -324,10 +330,6 @@ static ax_status cut_window(ax_task *t, ax_pq_scan *s, uint32_t i)
     for (j = 0; n > 0 && j < s->req.ncolumns; j++)
         if (s->done[j])
             ax_pq_col_cut(&s->col[j], &s->batch.col[j], n);
-    if (n == 0)
-        return AX_OK;
-    ax_pq_col_rewind(&s->col[i]);
-    return ax_pq_col_read(t, &s->col[i], s->row, n, &s->batch, &s->batch.col[i]);
 }
 
 /* Decode column i for the current window. */
@@ -347,9 +349,30 @@ static ax_status decode(ax_task *t, ax_pq_scan *s, uint32_t i)
         (void) note(t, s, c, st);
         if (c->scan == NULL || c->fail_row == UINT32_MAX)
             return st;
-        AX_TRY(cut_window(t, s, i));
+        cut_window(t, s, c->fail_row);
+        if (s->n == 0)
+            return AX_OK;
+        ax_pq_col_rewind(c);
+        AX_TRY(ax_pq_col_read(t, c, s->row, s->n, &s->batch, &s->batch.col[i]));
     }
     s->done[i] = true;
+    return AX_OK;
+}
+
+/* Somebody looks at the characters of the rows that are still selected. */
+static ax_status check_text(ax_task *t, ax_pq_scan *s, uint32_t i)
+{
+    ax_pq_col *c = &s->col[i];
+    ax_batch *b = &s->batch;
+    ax_status st;
+
+    if (!c->unchecked || !s->done[i] || b->nsel == 0)
+        return AX_OK;
+    st = ax_pq_col_check(t, c, b->sel, b->nsel, &b->col[i]);
+    if (st == AX_OK)
+        return AX_OK;
+    (void) note(t, s, c, st);
+    cut_window(t, s, c->fail_row);
     return AX_OK;
 }
 
@@ -371,7 +394,11 @@ static ax_status filter(ax_task *t, ax_pq_scan *s, const ax_host_need **wait)
         ax_status st;
 
         for (i = 0; i < n; i++)
+        {
             AX_TRY(decode(t, s, cols[i]));
+            if (s->col[cols[i]].unchecked && ax_filter_step_reads_text(f, step, cols[i]))
+                AX_TRY(check_text(t, s, cols[i]));
+        }
         if (s->batch.nsel == 0)
             break;
         t1 = now_ns();
@@ -409,14 +436,18 @@ static ax_status live_bounds(ax_task *t, ax_pq_scan *s)
     return n > 0 && s->batch.nsel > 0 ? ax_filter_live(t, s->req.filter, &s->batch) : AX_OK;
 }
 
-/* All columns that are not there yet. */
+/* All columns that are not there yet, with text that may leave. */
 static ax_status decode_rest(ax_task *t, ax_pq_scan *s)
 {
     uint64_t t0 = now_ns();
     uint32_t i;
 
     for (i = 0; i < s->req.ncolumns; i++)
+    {
         AX_TRY(decode(t, s, i));
+        if (s->stays[i])
+            AX_TRY(check_text(t, s, i));
+    }
     s->req.stats->decode_ns += now_ns() - t0;
     return AX_OK;
 }

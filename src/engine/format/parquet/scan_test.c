@@ -22,6 +22,7 @@ typedef struct fixture
     ax_fmt_file *f;
     ax_scan_stats stats;
     ax_filter_lane *filter;
+    uint32_t nfilter_only;        /* so many first columns */
     uint32_t nbatches;
     uint32_t n;                   /* values collected */
     char got[ROWS][COLS][24];
@@ -118,7 +119,8 @@ static ax_status scan_in(ax_arena *a, const ax_colspec *col, uint32_t ncols, con
     static const uint32_t columns[] = {0, 1, 2};
     ax_bind_opts opts = {.case_insensitive = true};
     ax_scan_req req = {.columns = columns, .ncolumns = ncols, .rows = rows, .stats = &x.stats,
-                       .allow = AX_ALLOW_ALL, .budget = &x.budget, .filter = x.filter};
+                       .allow = AX_ALLOW_ALL, .budget = &x.budget, .filter = x.filter,
+                       .filter_only = columns, .nfilter_only = x.nfilter_only};
     ax_fmt_bind *bind;
     ax_fmt_op *op;
 
@@ -591,6 +593,79 @@ static void filter_opens_few_pages(void **state)
     assert_int_equal(x.stats.rows_after_filter, 3);
 }
 
+/* Rows of text column 0 for which `fn` of it and a constant holds. */
+static ax_status scan_where(ax_fn fn, const char *konst)
+{
+    ax_value v = {.type = ax_type_make(AX_T_TEXT),
+                  .u.s = {(const uint8_t *) konst, (uint32_t) strlen(konst)}};
+    ax_value four = {.type = ax_type_make(AX_T_INT4), .u.i = 4};
+    ax_expr *args[2], *cond;
+    ax_filter *f;
+
+    AX_TRY(ax_expr_col(&x.t, x.t.arena, 0, v.type, &args[0]));
+    AX_TRY(ax_expr_const(&x.t, x.t.arena, fn == AX_FN_LENGTH ? &four : &v, &args[1]));
+    if (fn == AX_FN_LENGTH)
+        AX_TRY(ax_expr_call(&x.t, x.t.arena, fn, args, 1, &args[0]));
+    fn = fn == AX_FN_LENGTH ? AX_FN_LE : fn;
+    AX_TRY(ax_expr_call(&x.t, x.t.arena, fn, args, 2, &cond));
+    AX_TRY(ax_filter_create(&x.t, x.t.arena, &cond, 1, NULL, &f));
+    AX_TRY(ax_filter_lane_create(&x.t, x.t.arena, f, &x.filter));
+    return scan_as(AX_T_TEXT, false, 0);
+}
+
+static void check_poison(uint32_t rows, uint32_t row)
+{
+    assert_int_equal(x.n, rows);
+    assert_int_equal(x.poison.code, AX_ETEXT);
+    assert_int_equal(x.poison.place.row, row);
+    assert_string_equal(x.poison.place.column, "c");
+}
+
+/* Row 37 is no text: it may be dropped by its bytes, but neither leave nor be counted. */
+static void text_is_checked_where_it_leaves(void **state)
+{
+    uint32_t v[100], i, nulls;
+
+    (void) state;
+    for (nulls = 0; nulls < 2; nulls++)
+    {
+        plain_s.n = lev1.n = 0;
+        for (i = 0; i < 100; i++)
+        {
+            char s[8];
+
+            v[i] = nulls == 0 || i % 10 != 1;
+            snprintf(s, sizeof s, i == 37 ? "\xff%u" : "v%u\xc3\xa9", i);
+            if (v[i])
+                string_to(&plain_s, s);
+        }
+        e_packed(&lev1, v, 100, 1);
+        make_one(PQ_BYTE_ARRAY, nulls ? PQ_OPTIONAL : PQ_REQUIRED, 0, PQ_PLAIN, &plain_s,
+                 nulls ? &lev1 : NULL, NULL, 0, 100);
+        x.filter = NULL;
+        assert_int_equal(scan_as(AX_T_TEXT, false, 0), AX_ETEXT);
+        check_poison(37, 37);
+        assert_int_equal(scan_where(AX_FN_EQ, "v50\xc3\xa9"), AX_OK);
+        assert_int_equal(x.n, 1);
+        assert_string_equal(x.got[0][0], "v50\xc3\xa9");
+        assert_int_equal(scan_where(AX_FN_LIKE, "v%"), AX_OK);
+        assert_int_equal(x.n, nulls ? 89 : 99);
+        assert_int_equal(scan_where(AX_FN_LIKE, "%4%"), AX_OK);
+        assert_int_equal(x.n, nulls ? 18 : 19);
+        assert_int_equal(scan_where(AX_FN_LIKE, "v_%"), AX_ETEXT); /* characters */
+        check_poison(nulls ? 33 : 37, 37);
+        assert_int_equal(scan_where(AX_FN_LENGTH, ""), AX_ETEXT);
+        check_poison(nulls ? 33 : 37, 37);
+        assert_int_equal(scan_where(AX_FN_NE, "v36\xc3\xa9"), AX_ETEXT); /* it would leave */
+        check_poison(nulls ? 32 : 36, 37);
+        x.nfilter_only = 1;
+        assert_int_equal(scan_where(AX_FN_NE, "v36\xc3\xa9"), AX_OK);
+        assert_int_equal(x.n, nulls ? 89 : 99);
+        assert_int_equal(scan_where(AX_FN_LENGTH, ""), AX_ETEXT);
+        x.nfilter_only = 0;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -606,6 +681,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(epochs_and_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(decimals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filter_opens_few_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(text_is_checked_where_it_leaves, set_up, tear_down),
         cmocka_unit_test_setup_teardown(live_bound_goes_before_the_rest, set_up, tear_down),
     };
 
