@@ -126,5 +126,7 @@ afdw_allowed(void)
 		allow &= ~(uint32) AX_ALLOW_CHECKSUMS;
 	if (!afdw_enable_aggregate_algebra)
 		allow &= ~(uint32) AX_ALLOW_ALGEBRA;
+	if (!afdw_enable_top_groups)
+		allow &= ~(uint32) AX_ALLOW_TOP_GROUPS;
 	return allow;
 }

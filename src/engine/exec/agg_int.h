@@ -168,6 +168,11 @@ typedef struct ax_agg
     pthread_mutex_t lock;
     bool has_lock;
     uint32_t ended;          /* parts that have added to acc; guarded by lock */
+    /* Only groups up to a bound of one output column are wanted; nulls always are. */
+    const ax_order_key *top; /* borrowed from the spec; NULL: all groups */
+    bool top_ties;
+    _Atomic bool bounded;    /* release after the first bound */
+    _Atomic int64_t bound;
 } ax_agg;
 
 /* ---- op_agg_set.c --------------------------------------------------------------------------- */

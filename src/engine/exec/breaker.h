@@ -70,6 +70,8 @@ typedef struct ax_agg_arg
     int64_t add;          /* sum and avg of integers: added to each value */
 } ax_agg_arg;
 
+typedef struct ax_order_key { uint32_t col; bool desc, nulls_first; } ax_order_key;
+
 typedef struct ax_agg_spec
 {
     const ax_type *key_type;   /* [nkeys] columns 0..nkeys-1 of the input */
@@ -80,6 +82,9 @@ typedef struct ax_agg_spec
     bool strict_float_sum;     /* one lane, input order */
     int64_t group_limit;       /* > 0: any so many groups suffice (LIMIT without ORDER BY): groups
                                 * fixed when so many are known, others dropped */
+    const ax_order_key *top;   /* only the first groups by this integer column of the output are
+                                * wanted, how many tells ax_agg_tighten; NULL: all */
+    bool top_ties;             /* and so are all groups equal to the last of them */
 } ax_agg_spec;
 
 /* Output columns: keys, then results.  Keys compare as SQL groups: nulls are one group, -0 = 0,
@@ -87,9 +92,12 @@ typedef struct ax_agg_spec
 ax_status ax_agg_create(ax_task *t, ax_arena *a, const ax_agg_spec *spec, uint32_t nlanes,
                         ax_breaker **out) AX_MUST_USE;
 
-/* ---- order ----------------------------------------------------------------------------------- */
+/* Groups whose spec.top column comes behind bound, or without top_ties at it, are not wanted any
+ * more.  They may still come.  The bound only moves forward.
+ * Thread: any. */
+void ax_agg_tighten(ax_breaker *b, const ax_value *bound);
 
-typedef struct ax_order_key { uint32_t col; bool desc, nulls_first; } ax_order_key;
+/* ---- order ----------------------------------------------------------------------------------- */
 
 typedef struct ax_order_spec
 {

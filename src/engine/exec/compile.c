@@ -393,6 +393,79 @@ static int64_t group_limit(const above *up)
     return 0;
 }
 
+/* Results that are computed without an error, whatever the group. */
+static bool safe_result(const ax_agg_arg *a)
+{
+    bool is_int = a->arg_type.id == AX_T_INT2 || a->arg_type.id == AX_T_INT4
+               || a->arg_type.id == AX_T_INT8;
+
+    switch (a->agg)
+    {
+    case AX_AGG_COUNT_STAR:
+    case AX_AGG_COUNT:
+    case AX_AGG_MIN:
+    case AX_AGG_MAX:
+        return true;
+    case AX_AGG_SUM:
+    case AX_AGG_AVG:
+        return is_int && (a->add == 0 || a->type.id == AX_T_NUMERIC);
+    default:
+        return false;
+    }
+}
+
+/* A top-N above that sorts by an integer column first, with nothing in between that can raise or
+ * look at more than one group, wants only groups up to its threshold. */
+static ax_status top_groups(compiler *c, const ax_node *n, const above *up, ax_sink *s)
+{
+    ax_sink *order = up->sink;
+    ax_order_key *key;
+    uint32_t col, depth = 0;
+    uint8_t id;
+
+    if ((c->x->o.allow & AX_ALLOW_TOP_GROUPS) == 0 || order->kind != AX_SINK_ORDER
+        || order->order.nkeys == 0 || order->order.limit < 0)
+        return AX_OK;
+    for (const oplink *l = up->ops; l != NULL; l = l->next)
+        depth++;
+    col = order->order.key[0].col;
+    for (uint32_t i = depth; i > 0; i--) /* from the sink down */
+    {
+        const oplink *l = up->ops;
+        const ax_op *op;
+
+        for (uint32_t k = 1; k < i; k++)
+            l = l->next;
+        op = l->op;
+        for (uint32_t e = 0; op->kind == AX_OP_FILTER && e < op->nconj; e++)
+            if (op->conj[e]->can_raise)
+                return AX_OK;
+        if (op->kind == AX_OP_FILTER)
+            continue;
+        if (op->kind != AX_OP_PROJECT)
+            return AX_OK;
+        for (uint32_t e = 0; e < op->ncols; e++)
+            if (op->expr[e]->can_raise)
+                return AX_OK;
+        if (op->expr[col]->kind != AX_X_COL)
+            return AX_OK;
+        col = op->expr[col]->u.col;
+    }
+    for (uint32_t i = 0; i < s->agg.nargs; i++)
+        if (!safe_result(&s->agg.arg[i]))
+            return AX_OK;
+    id = n->type[col].id;
+    if (id != AX_T_INT2 && id != AX_T_INT4 && id != AX_T_INT8)
+        return AX_OK;
+    AX_NEW(c->t, key, (ax_order_key *) ax_arena_alloc(c->a, sizeof *key));
+    *key = order->order.key[0];
+    key->col = col;
+    s->agg.top = key;
+    s->agg.top_ties = order->order.nkeys > 1;
+    order->top_of = s;
+    return AX_OK;
+}
+
 static ax_status aggregate(compiler *c, const ax_node *n, above up, uint32_t depth)
 {
     above down = {.limits = up.limits};
@@ -407,6 +480,8 @@ static ax_status aggregate(compiler *c, const ax_node *n, above up, uint32_t dep
     AX_TRY(agg_operands(c, n, s, &down));
     s->agg.est_groups = n->est_rows;
     s->agg.group_limit = n->u.agg.nkeys > 0 ? group_limit(&up) : 0;
+    if (n->u.agg.nkeys > 0 && !from_meta)
+        AX_TRY(top_groups(c, n, &up, s));
     down.sink = s;
     down.one_lane = s->agg.strict_float_sum;
     if (from_meta)

@@ -105,6 +105,7 @@ struct ax_sink
     ax_stage *next;              /* the stage that reads it; NULL: output */
     const ax_node *tighten_scan; /* ORDER: scan whose filter takes the threshold, or NULL */
     uint32_t tighten_col;
+    ax_sink *top_of;             /* ORDER: aggregate whose groups take the threshold, or NULL */
     _Atomic uint64_t rows;       /* that left its parts */
     ax_sink *all_next;
 };

@@ -160,6 +160,8 @@ static ax_status agg_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec, uint32
 {
     g->nkeys = spec->nkeys;
     g->nargs = spec->nargs;
+    g->top = spec->top;
+    g->top_ties = spec->top_ties;
     pthread_mutex_init(&g->pool.lock, NULL);
     g->has_pool = true;
     AX_NEW(t, g->pool.arena, ax_arena_create(t->budget, 0));
@@ -523,31 +525,84 @@ static ax_status agg_part_begin(ax_task *t, ax_breaker *b, uint32_t part, ax_are
     return block_of_one(t, p, part == 0 ? g->null_row : NULL);
 }
 
+void ax_agg_tighten(ax_breaker *b, const ax_value *bound)
+{
+    ax_agg *g = (ax_agg *) b;
+
+    if (g->top == NULL || bound->null)
+        return;
+    atomic_store_explicit(&g->bound, bound->u.i, memory_order_relaxed);
+    atomic_store_explicit(&g->bounded, true, memory_order_release);
+}
+
+static ax_status output_column(ax_task *t, ax_part *p, const ax_ht_block *k, uint32_t c,
+                               ax_vec *out)
+{
+    const ax_agg *g = p->owner;
+    uint32_t i = c - g->nkeys;
+
+    if (c < g->nkeys)
+        return ax_ht_key_vec(t, p->out, &g->ht.lay, c, k->row, k->n, g->null_row, out);
+    return ax_step_result(t, p->out, p->tmp, &g->step[g->arg_step[i]], &g->arg[i], k->row, k->n,
+                          out);
+}
+
+static int64_t int_at(const ax_vec *v, uint32_t i)
+{
+    return v->type.phys == AX_P_I64   ? ((const int64_t *) v->u.data)[i]
+           : v->type.phys == AX_P_I32 ? ((const int32_t *) v->u.data)[i]
+                                      : ((const int16_t *) v->u.data)[i];
+}
+
+/* Drop groups behind the bound before their other columns are computed. */
+static ax_status keep_top(ax_task *t, ax_part *p, ax_ht_block *k)
+{
+    ax_agg *g = p->owner;
+    uint32_t n = 0;
+    int64_t bound, x;
+    ax_vec v;
+
+    if (g->top == NULL || !atomic_load_explicit(&g->bounded, memory_order_acquire))
+        return AX_OK;
+    bound = atomic_load_explicit(&g->bound, memory_order_relaxed);
+    AX_TRY(output_column(t, p, k, g->top->col, &v));
+    for (uint32_t i = 0; i < k->n; i++)
+    {
+        x = int_at(&v, i);
+        k->row[n] = k->row[i];
+        n += (g->top->desc ? x > bound : x < bound) || (x == bound && g->top_ties)
+          || (v.null != NULL && v.null[i]);
+    }
+    k->n = n;
+    return AX_OK;
+}
+
 static ax_status agg_part_next(ax_task *t, ax_part *p, ax_batch **out)
 {
     const ax_agg *g = p->owner;
-    ax_ht_block *k = p->at;
+    ax_ht_block *k;
     ax_batch *o;
 
     *out = NULL;
-    if (ax_task_stopped(t))
-        return ax_fail(t, AX_ESTOPPED, "query stopped");
-    while (k != NULL && k->n == 0)
-        k = k->next;
+    for (k = p->at; k != NULL; k = k->next)
+    {
+        if (ax_task_stopped(t))
+            return ax_fail(t, AX_ESTOPPED, "query stopped");
+        ax_arena_reset(p->out);
+        AX_TRY(keep_top(t, p, k));
+        if (k->n > 0)
+            break;
+    }
+    p->at = k != NULL ? k->next : NULL;
     if (k == NULL)
         return AX_OK;
-    p->at = k->next;
-    ax_arena_reset(p->out);
     AX_NEW(t, o, ax_arena_alloc0(p->out, sizeof(*o)));
     o->arena = p->out;
     o->nrows = o->nsel = k->n;
     o->ncols = g->nkeys + g->nargs;
     AX_NEW(t, o->col, ax_arena_alloc0(p->out, sizeof(*o->col) * (o->ncols + 1)));
-    for (uint32_t i = 0; i < g->nkeys; i++)
-        AX_TRY(ax_ht_key_vec(t, p->out, &g->ht.lay, i, k->row, k->n, g->null_row, &o->col[i]));
-    for (uint32_t i = 0; i < g->nargs; i++)
-        AX_TRY(ax_step_result(t, p->out, p->tmp, &g->step[g->arg_step[i]], &g->arg[i], k->row, k->n,
-                              &o->col[g->nkeys + i]));
+    for (uint32_t i = 0; i < o->ncols; i++)
+        AX_TRY(output_column(t, p, k, i, &o->col[i]));
     *out = o;
     return AX_OK;
 }

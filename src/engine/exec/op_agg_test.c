@@ -491,6 +491,76 @@ static void group_limit(void **state)
     random_case(g, 2, ax_test_scale(60000), 4, ax_test_scale(20000));
 }
 
+/* Rows of out[col] that are wanted under this bound. */
+static uint32_t wanted(const run *r, uint32_t col, const ax_order_key *top, bool ties,
+                       int64_t bound)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < r->nout; i++)
+    {
+        const ax_value *v = &r->out[col][i];
+
+        n += v->null || (top->desc ? v->u.i > bound : v->u.i < bound)
+          || (ties && v->u.i == bound);
+    }
+    return n;
+}
+
+/* With a bound come exactly the groups that it does not exclude, with their right results. */
+static void top_groups(void **state)
+{
+    static const gen g[] = {{AX_T_INT4, 3000, 2, 20}, {AX_T_INT2, 40, 60, 20}};
+    ax_agg_arg a[2];
+    ax_agg_spec s = {.nkeys = 1, .arg = a, .nargs = 2};
+    table t;
+
+    (void) state;
+    table_make(&t, ax_test_scale(30000), g, 2, 100);
+    s.key_type = t.type;
+    a[0] = agg_of(AX_AGG_COUNT_STAR, &t, -1, -1);
+    a[1] = agg_of(AX_AGG_SUM, &t, 1, -1);
+    for (uint32_t i = 0; i < 24; i++)
+    {
+        ax_order_key top = {.col = i % 3, .desc = i / 3 % 2};
+        ax_value bound = {.type = ax_type_make(AX_T_INT8)};
+        ax_agg_spec with = s;
+        run all, some;
+        ax_task task;
+
+        run_init(&all, &t, 2, INT64_MAX);
+        assert_int_equal(create(&all, &s), AX_OK);
+        assert_int_equal(run_all(&all), AX_OK);
+        check(&t, &all, &s);
+        bound.u.i = all.out[top.col][below(all.nout)].u.i;
+        with.top = &top;
+        with.top_ties = i / 6 % 2;
+        run_init(&some, &t, 2, INT64_MAX);
+        assert_int_equal(create(&some, &with), AX_OK);
+        lower_thresholds(&((ax_agg *) (void *) some.b)->ht);
+        assert_int_equal(on_lanes(&some, feed_thread), AX_OK);
+        assert_int_equal(ax_task_init(&task, &some.budget, NULL), AX_OK);
+        assert_int_equal(some.b->ops->prepare(&task, some.b, &some.nparts), AX_OK);
+        ax_task_fini(&task);
+        ax_agg_tighten(some.b, &bound);
+        assert_int_equal(on_lanes(&some, drain_thread), AX_OK);
+        assert_int_equal(some.nout, wanted(&all, top.col, &top, with.top_ties, bound.u.i));
+        assert_int_equal(some.nout, wanted(&some, top.col, &top, with.top_ties, bound.u.i));
+        for (uint32_t k = 0; k < some.nout; k++)
+        {
+            uint32_t m = 0;
+
+            while (m < all.nout && !same_value(&some.out[0][k], &all.out[0][m]))
+                m++;
+            assert_true(m < all.nout && same_value(&some.out[1][k], &all.out[1][m])
+                        && same_value(&some.out[2][k], &all.out[2][m]));
+        }
+        run_free(&all);
+        run_free(&some);
+    }
+    table_free(&t);
+}
+
 /* Everything is given back and reported as out of memory, wherever the budget ends. */
 static void budget(void **state)
 {
@@ -646,7 +716,8 @@ int main(void)
         cmocka_unit_test(no_keys),    cmocka_unit_test(one_key),
         cmocka_unit_test(many_keys),  cmocka_unit_test(many_groups),
         cmocka_unit_test(many_distinct),
-        cmocka_unit_test(group_limit), cmocka_unit_test(budget),
+        cmocka_unit_test(group_limit), cmocka_unit_test(top_groups),
+        cmocka_unit_test(budget),
         cmocka_unit_test(stopped),    cmocka_unit_test(float_sums),
         cmocka_unit_test(sum_int8_is_exact), cmocka_unit_test(averages),
     };

@@ -417,6 +417,11 @@ static void stage_start(ax_stage *st)
     ax_task_fini(&t);
 }
 
+static void tighten_groups(void *arg, const ax_value *bound)
+{
+    ax_agg_tighten(((const ax_sink *) arg)->breaker, bound);
+}
+
 static ax_status make_breaker(ax_exec *x, ax_sink *s)
 {
     ax_task *t = &x->task;
@@ -426,6 +431,11 @@ static ax_status make_breaker(ax_exec *x, ax_sink *s)
     AX_NEW(t, s->arena, ax_arena_create(&x->budget, 0));
     if (s->kind == AX_SINK_AGG)
         return ax_agg_create(t, s->arena, &s->agg, s->nlanes, &s->breaker);
+    if (s->top_of != NULL)
+    {
+        s->order.tighten = tighten_groups;
+        s->order.tighten_arg = s->top_of;
+    }
     return ax_order_create(t, s->arena, &s->order, s->nlanes, &s->breaker);
 }
 

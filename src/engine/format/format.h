@@ -222,6 +222,7 @@ enum
     AX_ALLOW_METADATA_AGG = 1u << 6, AX_ALLOW_CHECKSUMS = 1u << 7, AX_ALLOW_LIVE = 1u << 8,
     AX_ALLOW_PRIMARY_KEY = 1u << 9, AX_ALLOW_SKIP_INDEX = 1u << 10,
     AX_ALLOW_PARTITION = 1u << 11, AX_ALLOW_ALGEBRA = 1u << 12,
+    AX_ALLOW_TOP_GROUPS = 1u << 16,
     AX_ALLOW_ALL = 0xffffffffu
 };
 
