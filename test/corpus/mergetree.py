@@ -6,6 +6,7 @@ as JSON, and compared with expected.jsonl.gz.  A column that cannot be read for 
 value make it "wrong".  Damaged copies must end in an error, or give exactly the expected rows where
 the corpus allows that.
 """
+import glob
 import gzip
 import json
 import math
@@ -248,9 +249,15 @@ class Case:
 
     def paths(self, root=None):
         root = root or self.dir
-        layout = self.case["layout"]
+        layout, roots = self.case["layout"], [os.path.join(root, r) for r in self.case["roots"]]
         if layout in ("table", "roots"):
-            return [os.path.join(root, r) for r in self.case["roots"]]
+            return roots
+        if layout == "server":
+            return [os.path.join(roots[0], "data", "w", "t")]
+        if layout in ("shadow", "web", "disk_plain"):
+            # The store of one table: <three digits>/<uuid>.
+            store = roots[0] if layout == "shadow" else os.path.join(roots[0], "store")
+            return glob.glob(os.path.join(store, "*", "*"))
         return None
 
 
