@@ -238,7 +238,9 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 	ExplainPropertyInteger("Rows Read", NULL, (int64) p.scan.rows_read, es);
 	if (p.scan.rows_after_filter != p.scan.rows_read)
 		ExplainPropertyInteger("Rows After Prewhere", NULL, (int64) p.scan.rows_after_filter, es);
-	if (p.scan.pages_skipped)
+	if (p.scan.granules_total)
+		explain_share("Granules", p.scan.granules, p.scan.granules_total, es);
+	else if (p.scan.pages_skipped)
 		explain_share("Pages", p.scan.pages, p.scan.pages + p.scan.pages_skipped, es);
 	if (es->timing || es->summary || es->costs)
 		explain_resources(&p, es);

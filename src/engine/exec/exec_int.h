@@ -337,8 +337,8 @@ struct ax_exec
     _Atomic uint64_t splits_pruned[AX_PRUNED_CNT], files_pruned[AX_PRUNED_CNT];
     struct
     {
-        _Atomic uint64_t rows_read, rows_after_filter, pages, pages_skipped, bytes_compressed,
-            bytes_decompressed, read_ns, decode_ns, filter_ns;
+        _Atomic uint64_t rows_read, rows_after_filter, pages, pages_skipped, granules,
+            bytes_compressed, bytes_decompressed, read_ns, decode_ns, filter_ns;
     } scan;
     _Atomic uint64_t agg_ns, sort_ns;
 };

@@ -80,11 +80,35 @@ static void scan_stats(const ax_exec *x, ax_scan_stats *s)
     s->rows_after_filter = LOAD(scan.rows_after_filter);
     s->pages = LOAD(scan.pages);
     s->pages_skipped = LOAD(scan.pages_skipped);
+    s->granules = LOAD(scan.granules);
     s->bytes_compressed = LOAD(scan.bytes_compressed);
     s->bytes_decompressed = LOAD(scan.bytes_decompressed);
     s->read_ns = LOAD(scan.read_ns) + LOAD(io.wait_ns);
     s->decode_ns = LOAD(scan.decode_ns);
     s->filter_ns = LOAD(scan.filter_ns);
+}
+
+/* Granules of the files that were opened. */
+static uint64_t all_granules(const ax_exec *x)
+{
+    uint64_t n = 0;
+    ax_split sp;
+
+    for (const ax_stage *st = x->stages; st != NULL; st = st->all_next)
+        for (uint32_t i = 0; st->scan != NULL && i < st->scan->snap->nfiles; i++)
+        {
+            const ax_fmt_file *file = ax_snapfile_file(&st->scan->snap->file[i]);
+
+            for (uint32_t k = 0; file != NULL && k < file->nsplits; k++)
+            {
+                memset(&sp, 0, sizeof sp);
+                file->format->split(file, k, &sp);
+                if (sp.granules == 0)
+                    break;
+                n += sp.granules;
+            }
+        }
+    return n * (x->runs > 1 ? x->runs : 1);
 }
 
 void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
@@ -94,6 +118,7 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
     memset(out, 0, sizeof *out);
     files_and_splits(x, out);
     scan_stats(x, &out->scan);
+    out->scan.granules_total = all_granules(x);
     for (uint32_t i = 0; i < AX_PRUNED_CNT; i++)
         out->splits_pruned[i] = LOAD(splits_pruned[i]);
     out->splits_done = LOAD(splits_done);

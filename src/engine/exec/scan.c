@@ -201,6 +201,7 @@ void ax_scan_flush_stats(ax_lane *l)
     FLUSH(rows_after_filter);
     FLUSH(pages);
     FLUSH(pages_skipped);
+    FLUSH(granules);
     FLUSH(bytes_compressed);
     FLUSH(bytes_decompressed);
     FLUSH(read_ns);

@@ -91,6 +91,7 @@ typedef struct ax_split
                                * deletes and _row_number count from the start of the file */
     int64_t bytes;            /* compressed bytes of all columns; for work estimates */
     uint32_t granule_rows;    /* natural step for row ranges: a page or granule; 0: none known */
+    uint32_t granules;        /* how many the split has, for EXPLAIN; 0: it is not told */
     const struct ax_sort_key_claim *order; /* rows are ordered by these columns, or NULL.  A
                                * contract that the reader checks while it reads: a violation is
                                * ECORRUPT */
@@ -231,6 +232,7 @@ typedef struct ax_scan_stats
 {
     uint64_t rows_read, rows_after_filter;   /* rows of windows looked at; rows that survived */
     uint64_t pages, pages_skipped;           /* data pages decompressed; not even read or opened */
+    uint64_t granules, granules_total;       /* those of splits that tell: read, and all */
     uint64_t bytes_compressed, bytes_decompressed;
     uint64_t read_ns, decode_ns, filter_ns;
 } ax_scan_stats;

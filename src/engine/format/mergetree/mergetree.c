@@ -42,6 +42,7 @@ static void split(const ax_fmt_file *file, uint32_t i, ax_split *out)
     out->nrows = p->row_exists >= 0 ? -1 : (int64_t) rows;
     out->row0 = (int64_t) p->row_at[g0];
     out->bytes = (int64_t) ((double) p->bytes / (double) p->ngran * (double) (g1 - g0));
+    out->granules = g1 - g0;
     out->granule_rows = (uint32_t) (p->row_at[g0 + 1] - p->row_at[g0]);
 }
 

@@ -256,16 +256,27 @@ static bool nullable(const ax_mt_type *ty)
     return ty->id == MT_NULLABLE;
 }
 
+/* A null is behind all values: below an end that is a value there is none, and above one that is
+ * null there is nothing else. */
+static void note_nulls(const side *lo, const side *hi, const ax_mt_type *ty, ax_bounds *out)
+{
+    if (!nullable(ty) || (hi->v != NULL && (!hi->v->null || hi->excluded)))
+        out->nulls = 0;
+    else if (lo->v != NULL && lo->v->null)
+    {
+        out->rows = out->rows > 0 ? out->rows : 1;
+        out->nulls = out->rows;
+    }
+}
+
 bool ax_mt_part_bounds(const ax_mt_conv *c, const ax_mt_part *p, ax_bounds *out)
 {
     const ax_mt_value *lo = NULL, *hi = NULL;
     const ax_mt_keys *k = p->keys;
 
     *out = (ax_bounds){.nulls = -1, .rows = -1};
-    if (c->column == NULL || !c->ordered)
+    if (c->column == NULL)
         return false;
-    if (!nullable(c->column->type))
-        out->nulls = 0;
     if (k != NULL && k->n == p->ngran + 1 && k->col[0].fn == MT_K_COLUMN && !k->col[0].desc &&
         &p->column[k->col[0].column] == c->column)
     {
@@ -279,6 +290,10 @@ bool ax_mt_part_bounds(const ax_mt_conv *c, const ax_mt_part *p, ax_bounds *out)
     }
     else
         return false;
+    out->rows = p->row_exists < 0 ? p->rows : -1;
+    note_nulls(&(side){lo, false}, &(side){hi, false}, c->column->type, out);
+    if (!c->ordered && !same_value(lo, hi))
+        return true;
     out->has_min = !lo->null && value_of(c, lo, &out->min);
     out->has_max = !hi->null && value_of(c, hi, &out->max);
     /* NaN is no minimum or maximum of ClickHouse's, and sorts last in keys. */
@@ -288,8 +303,7 @@ bool ax_mt_part_bounds(const ax_mt_conv *c, const ax_mt_part *p, ax_bounds *out)
         out->max_exact = true;
     if (out->has_min && p->row_exists < 0)
         out->min_exact = true;
-    out->rows = p->row_exists < 0 ? p->rows : -1;
-    return out->has_min || out->has_max;
+    return true;
 }
 
 /* Bounds of declared column `col` in the current box. */
@@ -312,6 +326,8 @@ static bool box_bounds(void *self, uint32_t col, ax_bounds *out)
 
         if (k->column < 0 || &o->part->column[k->column] != c->column)
             continue;
+        if (k->fn == MT_K_COLUMN && !k->desc)
+            note_nulls(lo, hi, c->column->type, out);
         if (k->fn == MT_K_COLUMN && (c->ordered || point))
         {
             narrow(o, c, lo, false, out);
@@ -325,7 +341,7 @@ static bool box_bounds(void *self, uint32_t col, ax_bounds *out)
     }
     if (out->has_min && out->has_max && ax_value_cmp(&out->min, &out->max) > 0 && out->nulls == 0)
         o->impossible = true;
-    return out->has_min || out->has_max;
+    return out->has_min || out->has_max || out->nulls >= 0;
 }
 
 /* Ask the filter of the current box. */
@@ -354,13 +370,8 @@ static void set(prune_op *o, uint32_t i, side a, side b)
 {
     bool desc = o->part->keys->col[i].desc;
 
-    /* A null is behind all values: as an upper end it is open, and nothing is known below it. */
     o->box.lo[i] = desc ? b : a;
     o->box.hi[i] = desc ? a : b;
-    if (o->box.hi[i].v != NULL && o->box.hi[i].v->null)
-        o->box.hi[i].v = NULL;
-    if (o->box.lo[i].v != NULL && o->box.lo[i].v->null)
-        o->box.lo[i].v = NULL;
 }
 
 static void set_free(prune_op *o, uint32_t from)

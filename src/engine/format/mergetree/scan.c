@@ -221,6 +221,13 @@ static void next_run(ax_mt_scan *s)
     }
 }
 
+/* Several pieces of one granule are one granule. */
+static void count_granules(ax_mt_scan *s)
+{
+    s->req.stats->granules += s->g1 - s->g0 - (s->counted == s->g0 + 1);
+    s->counted = s->g1;
+}
+
 /* Move to the next window; false: there is none.  *fresh: a run begins with it. */
 static bool next_window(ax_mt_scan *s, bool *fresh)
 {
@@ -244,6 +251,7 @@ static bool next_window(ax_mt_scan *s, bool *fresh)
     if (s->g0 == s->g1 || s->row0 + s->row >= s->part->row_at[s->g1])
     {
         next_run(s);
+        count_granules(s);
         *fresh = true;
     }
     end = s->part->row_at[s->g1] - s->row0;

@@ -43,6 +43,7 @@ typedef struct ax_mt_scan
     uint32_t nextents, max_extents;
 
     uint32_t g0, g1;          /* granules of the run; g0 == g1: none yet */
+    uint32_t counted;         /* granule behind the last one that was counted; 0: none */
     ax_rowrange range;        /* the current range of rows wanted */
     uint32_t range_no, nranges;
     uint32_t row, n;          /* the window, in the split */
