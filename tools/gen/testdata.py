@@ -6,6 +6,8 @@
   kinds/text<0|1>.parquet   bytes of which most are no text, without and with a dictionary
   checksums/good.parquet, checksums/bad.parquet   pages with checksums; one of the latter is wrong
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
+  visits/   the rows of events as a MergeTree table of three parts, of which one has deleted rows;
+                   visits.sql is its definition
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   customers.parquet  500 rows, the other side of joins on events.customer
   instants.parquet   every half hour of 2024, and the weeks in which clocks are changed of other
@@ -29,6 +31,7 @@ import random
 import struct
 import sys
 
+from make_mergetree import write_definition, write_part
 from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
                           variant_field, write)
 from manyfiles import many_files
@@ -158,6 +161,30 @@ def events(folder):
         os.makedirs(path, exist_ok=True)
         write(os.path.join(path, "data.parquet"), EVENT_COLUMNS, rows[first:first + 300])
     return twin_sql("events", EVENT_COLUMNS, rows) + twin_sql("parts", EVENT_COLUMNS, rows[:3000])
+
+
+class Hidden:
+    """A column of ClickHouse's own."""
+    name, type, required = "_row_exists", "uint8", True
+
+
+def visits(folder):
+    rng = random.Random(12)
+    rows = [event(rng, n) for n in range(1, 20001)]
+    key = ("day", "id")
+    table = os.path.join(folder, "visits")
+    os.makedirs(table, exist_ok=True)
+    with open(os.path.join(table, "format_version.txt"), "w", encoding="utf-8") as f:
+        f.write("1")
+    write_part(os.path.join(table, "all_1_1_0"), EVENT_COLUMNS, rows[:9000], key, 512, False)
+    write_part(os.path.join(table, "all_2_2_0"), EVENT_COLUMNS, rows[9000:15000], key, 300, True)
+    write_part(os.path.join(table, "all_3_3_0_4"), EVENT_COLUMNS + [Hidden],
+               [r + (r[0] % 7 != 0,) for r in rows[15000:]], key, 1000, False)
+    # What a merge would have left over.
+    write_part(os.path.join(table, "all_3_3_0"), EVENT_COLUMNS, rows[15000:], key, 1000, True)
+    write_definition(os.path.join(folder, "visits.sql"), EVENT_COLUMNS, key)
+    return twin_sql("visits", EVENT_COLUMNS,
+                    rows[:15000] + [r for r in rows[15000:] if r[0] % 7 != 0])
 
 
 def dictionaries(folder):
@@ -368,7 +395,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, checksums, events, dictionaries,
+        types, kinds, checksums, events, visits, dictionaries,
         customers, instants, decimals, matrix, odd, nested, variants,
         many_files))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:

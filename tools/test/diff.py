@@ -28,6 +28,7 @@ DECLARED = {
     "tree": ("id int NOT NULL, v float8, region text, day date", "tree/region={,[!b]*}/**"),
     "evolved": ("id int8 NOT NULL, name text, amount float8, note text", "evolved/*"),
     "many": ("id int8 NOT NULL, s text, k int", "many")}
+MERGETREE = {"visits": "visits"}
 MARK = "@@ query "
 SHOWN = 12      # lines of each side shown for a failure
 SETTINGS = ["SET TimeZone = 'Europe/Berlin'", "SET statement_timeout = '60s'"]
@@ -55,6 +56,13 @@ def set_up(is_self):
         else:
             script.append("CREATE FOREIGN TABLE foreign_side.%s (%s) SERVER analytics_fdw"
                           " OPTIONS (path '%s/%s')" % (name, columns, testdata, path))
+    for name, path in MERGETREE.items():
+        if is_self:
+            script.append("CREATE VIEW foreign_side.%s AS SELECT * FROM twin.%s" % (name, name))
+        else:
+            script.append("CREATE FOREIGN TABLE foreign_side.%s () SERVER analytics_fdw OPTIONS (path"
+                          " '%s/%s', definition '%s/%s.sql', format 'mergetree')"
+                          % (name, testdata, path, testdata, path))
     out, err = psql("".join(s + ("\n" if s.startswith("\\") else ";\n") for s in script), "terse")
     if err:
         sys.exit("diff: set-up failed\n" + out + err)
