@@ -1,4 +1,4 @@
-"""Writes MergeTree parts, for tests: the smallest set of files that a server attaches, in both kinds.
+"""Writes MergeTree parts for tests: the smallest set of files that a server attaches, both kinds.
 
 Not a copy of the reader's ideas: layouts are those of docs/formats/mergetree.md, and a server
 attaches what comes out.  Codecs are NONE, LZ4 blocks of literals, and Delta behind NONE, in turn.
@@ -201,7 +201,8 @@ def streams_of(column, rows, i):
     if not column.required:
         out.append((".null", 1, bytes(r[i] is None for r in rows)))
     fmt = TYPES[column.type][1]
-    out.append(("", struct.calcsize(fmt) if fmt else 0, b"".join(value(column.type, r[i]) for r in rows)))
+    out.append(("", struct.calcsize(fmt) if fmt else 0,
+                b"".join(value(column.type, r[i]) for r in rows)))
     return out
 
 

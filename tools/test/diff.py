@@ -60,8 +60,8 @@ def set_up(is_self):
         if is_self:
             script.append("CREATE VIEW foreign_side.%s AS SELECT * FROM twin.%s" % (name, name))
         else:
-            script.append("CREATE FOREIGN TABLE foreign_side.%s () SERVER analytics_fdw OPTIONS (path"
-                          " '%s/%s', definition '%s/%s.sql', format 'mergetree')"
+            script.append("CREATE FOREIGN TABLE foreign_side.%s () SERVER analytics_fdw"
+                          " OPTIONS (path '%s/%s', definition '%s/%s.sql', format 'mergetree')"
                           % (name, testdata, path, testdata, path))
     out, err = psql("".join(s + ("\n" if s.startswith("\\") else ";\n") for s in script), "terse")
     if err:
