@@ -33,7 +33,7 @@ BEGIN
 		INTO out;
 	FOR line IN SELECT regexp_split_to_table(out, '\n') LOOP
 		inside := inside OR line ~ '\mFormat\M.*Parquet';
-		IF inside THEN RETURN NEXT line; END IF;
+		IF inside THEN RETURN NEXT rtrim(line, ','); END IF;
 		EXIT WHEN line ~ 'Rows.After.Prewhere';
 	END LOOP;
 END $$;

@@ -13,7 +13,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM parts ORDER BY id, ts;
 SELECT count(*), count(*) FILTER (WHERE d = 1) FROM
 	(SELECT id - lag(id) OVER (ORDER BY id, ts) AS d FROM parts) s;
 EXPLAIN (COSTS OFF) SELECT id FROM parts WHERE id = 7 ORDER BY ts;
-EXPLAIN (COSTS OFF) SELECT DISTINCT ON (id) id, kind FROM parts ORDER BY id;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT DISTINCT ON (id) id, kind FROM parts ORDER BY id) d;
 EXPLAIN (COSTS OFF) SELECT id, row_number() OVER (ORDER BY id) FROM events;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;

@@ -14,6 +14,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
@@ -61,9 +62,33 @@ deparse_init(Deparse *d, ForeignScanState *node, AfdwDesc *desc, List *ancestors
 	d->context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, ancestors);
 }
 
+/* "column = outer column", whichever way round the planner wrote the lookup. */
+static Node *
+column_first(const Deparse *d, Node *expr)
+{
+	OpExpr	   *op = (OpExpr *) expr;
+	Var		   *first;
+
+	if (!d->prefix || !IsA(expr, OpExpr) || list_length(op->args) != 2)
+		return expr;
+	first = linitial(op->args);
+	if (!IsA(first, Var) || first->varno == d->varno || !IsA(lsecond(op->args), Var) ||
+		!OidIsValid(get_commutator(op->opno)))
+		return expr;
+	op = copyObject(op);
+	CommuteOpExpr(op);
+	return (Node *) op;
+}
+
 static char *
 and_list(Deparse *d, List *exprs)
 {
+	List	   *shown = NIL;
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+		shown = lappend(shown, column_first(d, lfirst(lc)));
+	exprs = shown;
 	return deparse(d, list_length(exprs) == 1 ? linitial(exprs) :
 				   (Node *) makeBoolExpr(AND_EXPR, exprs, -1));
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Filter: what a server newer than 15 prints in a regression test, in the words of 15.
 
-expected/ is written by the server of Debian 12. Newer servers word their own parts of EXPLAIN
-differently; this undoes exactly that, so that a difference that is left is one of ours. Reads
+expected/ is written by the server of Debian 12. Newer servers word their own parts of EXPLAIN and
+some messages differently; this undoes exactly that, so that a difference that is left is ours. Reads
 psql's output on stdin, writes it to stdout. The argument is the server's major version.
 """
 import re
@@ -23,6 +23,14 @@ def line_as_15(line, version):
     return line
 
 
+def message_as_15(line, version):
+    """A line outside of tables."""
+    if version >= 16:
+        line = re.sub(r'^WARNING:  permission denied to analyze "(\w+)", skipping it$',
+                      r'WARNING:  skipping "\1" --- only table or database owner can analyze it', line)
+    return line
+
+
 def table_as_15(header, rows, version):
     """The lines of a one-column table called QUERY PLAN, its width and count made anew."""
     kept = [r for r in (line_as_15(r, version) for r in rows) if r is not None]
@@ -40,7 +48,7 @@ def main():
     lines = sys.stdin.read().split("\n")
     out, i = [], 0
     while i < len(lines):
-        if version > 16 and lines[i].strip() == "QUERY PLAN" and i + 1 < len(lines) \
+        if lines[i].strip() == "QUERY PLAN" and i + 1 < len(lines) \
                 and set(lines[i + 1]) == {"-"}:
             header, i = lines[i:i + 2], i + 2
             first = i
@@ -51,7 +59,7 @@ def main():
             one_cell = any(r.rstrip().endswith("+") for r in lines[first:i])
             out += table + [lines[i] if one_cell else "(%d row%s)" % (n, "" if n == 1 else "s")]
         else:
-            out.append(lines[i])
+            out.append(message_as_15(lines[i], version))
         i += 1
     sys.stdout.write("\n".join(out))
 

@@ -16,7 +16,7 @@ rm -rf $out
 mkdir -p $out
 bindir=$AX_PG_BIN
 version=$("$AX_PG_BIN/postgres" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
-if [ "$version" -gt 16 ]; then
+if [ "$version" -gt 15 ]; then
     # pg_regress can compare only what its psql prints.
     bindir=$PWD/$out/bin
     mkdir -p "$bindir"
