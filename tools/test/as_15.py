@@ -2,8 +2,8 @@
 """Filter: what a server newer than 15 prints in a regression test, in the words of 15.
 
 expected/ is written by the server of Debian 12. Newer servers word their own parts of EXPLAIN and
-some messages differently; this undoes exactly that, so that a difference that is left is ours. Reads
-psql's output on stdin, writes it to stdout. The argument is the server's major version.
+some messages differently; this undoes exactly that, so that a difference that is left is ours.
+Reads psql's output on stdin, writes it to stdout. The argument is the server's major version.
 """
 import re
 import sys
@@ -27,7 +27,8 @@ def message_as_15(line, version):
     """A line outside of tables."""
     if version >= 16:
         line = re.sub(r'^WARNING:  permission denied to analyze "(\w+)", skipping it$',
-                      r'WARNING:  skipping "\1" --- only table or database owner can analyze it', line)
+                      r'WARNING:  skipping "\1" --- only table or database owner can analyze it',
+                      line)
     return line
 
 
