@@ -184,7 +184,7 @@ def plain(v):
 
 def differs(sql, columns, rows):
     """Would PostgreSQL mean something else?"""
-    if re.search(r"\bFINAL\b|/|UUID|\bNaN\b|\buser\b", sql):
+    if re.search(r"\w\['|\bFINAL\b|/|UUID|\bNaN\b|\buser\b", sql):
         return True
     for c in columns:
         used = re.search(r"\b" + re.escape(c["name"]) + r"\b", sql if "min(" in sql else sql.split("WHERE")[-1])

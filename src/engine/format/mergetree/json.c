@@ -196,6 +196,22 @@ static ax_status key(writer *w, const ax_mt_node *node, const ax_mt_vals *v, uin
     return leaf(w, node, v, i, true);
 }
 
+/* Pair i, as a field or as an array of two. */
+static ax_status entry(writer *w, const ax_mt_node *pair, const ax_mt_type *ty,
+                       const ax_mt_vals *v, uint32_t i, bool object)
+{
+    if (object)
+        AX_TRY(key(w, pair->child[0], &v->child[0], i));
+    else
+    {
+        AX_TRY(put_str(w, "["));
+        AX_TRY(value(w, pair->child[0], ty->child[0], &v->child[0], i));
+    }
+    AX_TRY(put_str(w, object ? ":" : ","));
+    AX_TRY(value(w, pair->child[1], ty->child[1], &v->child[1], i));
+    return object ? AX_OK : put_str(w, "]");
+}
+
 /* Pairs [from, to) of a map; pair: their node. */
 static ax_status map(writer *w, const ax_mt_node *pair, const ax_mt_type *ty, const ax_mt_vals *v,
                      uint32_t from, uint32_t to)
@@ -207,17 +223,26 @@ static ax_status map(writer *w, const ax_mt_node *pair, const ax_mt_type *ty, co
     {
         if (i > from)
             AX_TRY(put_str(w, ","));
-        if (object)
-            AX_TRY(key(w, pair->child[0], &v->child[0], i));
-        else
-        {
-            AX_TRY(put_str(w, "["));
-            AX_TRY(value(w, pair->child[0], ty->child[0], &v->child[0], i));
-        }
-        AX_TRY(put_str(w, object ? ":" : ","));
-        AX_TRY(value(w, pair->child[1], ty->child[1], &v->child[1], i));
-        if (!object)
-            AX_TRY(put_str(w, "]"));
+        AX_TRY(entry(w, pair, ty, v, i, object));
+    }
+    return put_str(w, object ? "}" : "]");
+}
+
+/* The same where the entries are spread over several maps. */
+static ax_status buckets(writer *w, const ax_mt_node *node, const ax_mt_type *ty,
+                         const ax_mt_vals *v, uint32_t i)
+{
+    bool object = plain_key(ty->child[0]);
+
+    AX_TRY(put_str(w, object ? "{" : "["));
+    for (uint32_t e = v->off[i]; e < v->off[i + 1]; e++)
+    {
+        const ax_mt_node *pair = node->child[v->which[e]]->child[0];
+        const ax_mt_vals *of = &v->child[v->which[e]].child[0];
+
+        if (e > v->off[i])
+            AX_TRY(put_str(w, ","));
+        AX_TRY(entry(w, pair, ty, of, v->idx[e], object));
     }
     return put_str(w, object ? "}" : "]");
 }
@@ -309,6 +334,8 @@ static ax_status value(writer *w, const ax_mt_node *node, const ax_mt_type *ty,
             return value(w, node->child[0], ty->child[0], &v->child[0], i);
         case MT_F_ARRAY:
             return array(w, node, ty, v, i);
+        case MT_F_BUCKETS:
+            return buckets(w, node, ty, v, i);
         case MT_F_TUPLE:
         case MT_F_EMPTY_TUPLE:
             return tuple(w, node, ty, v, i);

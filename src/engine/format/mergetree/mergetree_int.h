@@ -208,6 +208,7 @@ typedef struct ax_mt_stream
     int32_t mark_idx;             /* Compact: which mark of a record; -1: follows the one before it
                                    * in its column (marks of columns only) */
     bool prefix;                  /* Wide: it begins with something that belongs to no granule */
+    bool info;                    /* Wide: it has nothing but that */
     bool ahead;                   /* Wide: a mark is where a dictionary begins, which is used up to
                                    * the next mark that differs */
     _Atomic(const ax_mt_marks *) marks; /* NULL: not loaded yet */
@@ -501,7 +502,8 @@ typedef struct ax_mt_dict
  *      STRING*, AGGREGATE  ptr, len; one_base: all inside one buffer, ascending
  *      NULLABLE         null[n]; child[0] has n values, those under a null mean nothing
  *      SPARSE           as its child, with all n values
- *      ARRAY, BUCKETS   off[n + 1] into child[0]; off[0] is 0
+ *      ARRAY            off[n + 1] into child[0]; off[0] is 0
+ *      BUCKETS          off[n + 1] into which, idx: entry idx of map child[which]
  *      TUPLE            children with n values each
  *      LOWCARD          id[n] in dict, while one dictionary serves the whole window; else as the
  *                       keys' form with null[n] when the type is nullable
@@ -593,6 +595,9 @@ ax_status ax_mt_read_string(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t 
 ax_status ax_mt_read_sized(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
     AX_MUST_USE;
 ax_status ax_mt_read_array(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
+    AX_MUST_USE;
+ax_status ax_mt_begin_buckets(ax_task *t, ax_mt_reader *r) AX_MUST_USE;
+ax_status ax_mt_read_buckets(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
     AX_MUST_USE;
 ax_status ax_mt_read_sparse(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
     AX_MUST_USE;

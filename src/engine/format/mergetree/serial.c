@@ -174,6 +174,7 @@ ax_status ax_mt_read(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_m
         case MT_F_VARIANT:
             return ax_mt_read_variant(t, r, w, n, v);
         case MT_F_BUCKETS:
+            return ax_mt_read_buckets(t, r, w, n, v);
         case MT_F_AGGREGATE:
             break;
     }
@@ -197,6 +198,9 @@ ax_status ax_mt_begin(ax_task *t, ax_mt_reader *r, uint32_t gran)
             return ax_mt_begin_lowcard(t, r, gran);
         case MT_F_VARIANT:
             AX_TRY(ax_mt_begin_variant(t, r));
+            break;
+        case MT_F_BUCKETS:
+            AX_TRY(ax_mt_begin_buckets(t, r));
             break;
         default:
             break;
@@ -343,7 +347,7 @@ static ax_status check_end(ax_task *t, ax_mt_col *c)
     if (p->compact)
         return AX_OK;
     for (uint32_t i = 0; i < c->column->nstreams; i++)
-        if (!c->cur[i].stream->ahead)
+        if (!c->cur[i].stream->ahead && !c->cur[i].stream->info)
             AX_TRY(ax_mt_cur_at_mark(t, &c->cur[i], g));
     return AX_OK;
 }

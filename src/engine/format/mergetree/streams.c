@@ -309,6 +309,40 @@ static ax_status pairs_node(walk *w, const ax_mt_type *ty, place at, ax_mt_node 
     return make(w, ty->child[1], in, &pair->child[1]);
 }
 
+/* A map in buckets: as many as have a stream of sizes. */
+static ax_status buckets_node(walk *w, const ax_mt_type *ty, place at, ax_mt_node **out)
+{
+    const char *name = at.name, *sized;
+    char suffix[48];
+    uint32_t n = 0;
+    bool there = true;
+
+    while (n < 256 && there)
+    {
+        snprintf(suffix, sizeof suffix, ".%u.size%u", n, at.level);
+        AX_TRY(join(w, name, suffix, &sized));
+        AX_TRY(exists(w, sized, &there));
+        n += there;
+        AX_CHECK(w->t, !w->p->marks_of_columns, AX_EUNSUPPORTED,
+                 "maps in buckets with marks of columns are not known");
+    }
+    AX_TRY(node(w, ty, MT_F_BUCKETS, n, out));
+    AX_TRY(suffixed(w, name, ".buckets_info", &(*out)->stream[1]));
+    if (!w->p->compact && (*out)->stream[1] >= 0)
+        w->p->stream[(*out)->stream[1]].prefix = w->p->stream[(*out)->stream[1]].info = true;
+    if (n > 1)
+        AX_TRY(suffixed(w, name, ".bucket_indexes", &(*out)->stream[0]));
+    for (uint32_t i = 0; i < n; i++)
+    {
+        snprintf(suffix, sizeof suffix, ".%u", i);
+        AX_TRY(join(w, name, suffix, &at.name));
+        AX_TRY(pairs_node(w, ty, at, &(*out)->child[i]));
+    }
+    /* Of a map of which nothing is there, the sizes are what is missing. */
+    w->missing += n == 0;
+    return AX_OK;
+}
+
 static ax_status tuple_node(walk *w, const ax_mt_type *ty, place at, ax_mt_node **out)
 {
     const ax_mt_kind *kind = at.kind;
@@ -439,8 +473,8 @@ static ax_status make(walk *w, const ax_mt_type *ty, place at, ax_mt_node **out)
         case MT_QBIT:
             return qbit_node(w, ty, at, out);
         case MT_MAP:
-            AX_CHECK(w->t, w->p->ser.map == 0 || !versions_count(w, at), AX_EUNSUPPORTED,
-                     "maps in buckets are not supported yet");
+            if (w->p->ser.map == 1 && versions_count(w, at))
+                return buckets_node(w, ty, at, out);
             return pairs_node(w, ty, at, out);
         case MT_AGGREGATE:
             AX_TRY(node(w, ty, MT_F_AGGREGATE, 0, out));
