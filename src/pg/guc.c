@@ -116,6 +116,12 @@ afdw_allowed(void)
 		allow &= ~(uint32) (AX_ALLOW_MINMAX | AX_ALLOW_BLOOM | AX_ALLOW_DICTIONARY |
 							AX_ALLOW_PAGE_INDEX | AX_ALLOW_PRIMARY_KEY | AX_ALLOW_SKIP_INDEX |
 							AX_ALLOW_METADATA_AGG | AX_ALLOW_LIVE);
+	if (!afdw_enable_bloom_filter)
+		allow &= ~(uint32) AX_ALLOW_BLOOM;
+	if (!afdw_enable_dictionary_filter)
+		allow &= ~(uint32) AX_ALLOW_DICTIONARY;
+	if (!afdw_enable_page_index)
+		allow &= ~(uint32) AX_ALLOW_PAGE_INDEX;
 	if (!afdw_enable_partition_pruning)
 		allow &= ~(uint32) AX_ALLOW_PARTITION;
 	if (!afdw_enable_prewhere)

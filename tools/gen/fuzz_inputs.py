@@ -95,6 +95,9 @@ def flat(folder):
              n % 3 == 0, None if n % 2 else -0.0) for n in range(120)]
     write(os.path.join(folder, "index.parquet"), columns, rows,
           Layout(page_index=True, page_rows=20, row_group_rows=70))
+    write(os.path.join(folder, "skips.parquet"), columns, rows,
+          Layout(page_index=True, bloom=True, encoding_stats=True, page_rows=20,
+                 row_group_rows=70))
     # runs of one value, and a footer that is longer than its first read
     write(os.path.join(folder, "runs.parquet"), columns, [(1, 2.0, "x", True, 3.0)] * 150)
     wide = [Column("column number %d with a long name %s" % (n, "x" * 90), "int32")

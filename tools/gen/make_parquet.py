@@ -319,6 +319,7 @@ class Layout:
     page_index: bool = False
     encoding_stats: bool = False    # how many pages have which encoding
     crc: bool = False
+    bloom: bool = False             # Bloom filters of all columns that may have one
 
 
 # ---- encodings --------------------------------------------------------------------------------
@@ -439,10 +440,73 @@ def statistics(kind, values, nulls):
                       6: binary(found[0]) if found else None})
 
 
+# ---- Bloom filters ----------------------------------------------------------------------------
+
+MASK = 2**64 - 1
+PRIMES = (0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0x85ebca77c2b2ae63,
+          0x27d4eb2f165667c5)
+SALT = (0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947,
+        0x5c6bfb31)
+
+
+def xxh64(data):
+    """XXH64 with seed 0, after the specification of xxHash."""
+    p1, p2, p3, p4, p5 = PRIMES
+
+    def rotate(v, by):
+        return (v << by | v >> (64 - by)) & MASK
+
+    def lane(acc, word):
+        return rotate((acc + word * p2) & MASK, 31) * p1 & MASK
+
+    words = len(data) // 32 * 32
+    if words:
+        acc = [p1 + p2 & MASK, p2, 0, -p1 & MASK]
+        for i in range(0, words, 32):
+            acc = [lane(a, w) for a, w in zip(acc, struct.unpack_from("<4Q", data, i))]
+        h = sum(rotate(a, by) for a, by in zip(acc, (1, 7, 12, 18))) & MASK
+        for a in acc:
+            h = ((h ^ lane(0, a)) * p1 + p4) & MASK
+    else:
+        h = p5
+    h = h + len(data) & MASK
+    at = words
+    while at + 8 <= len(data):
+        h = (rotate(h ^ lane(0, struct.unpack_from("<Q", data, at)[0]), 27) * p1 + p4) & MASK
+        at += 8
+    if at + 4 <= len(data):
+        h = (rotate(h ^ struct.unpack_from("<I", data, at)[0] * p1 & MASK, 23) * p2 + p3) & MASK
+        at += 4
+    for byte in data[at:]:
+        h = rotate(h ^ byte * p5 & MASK, 11) * p1 & MASK
+    h = (h ^ h >> 33) * p2 & MASK
+    h = (h ^ h >> 29) * p3 & MASK
+    return h ^ h >> 32
+
+
+def bloom_filter(kind, values):
+    """A filter with its header, of about ten bits a value."""
+    keys = {stat_bytes(kind, v) for v in values}
+    blocks = 1
+    while blocks * 256 < len(keys) * 10:
+        blocks *= 2
+    words = [0] * (8 * blocks)
+    for key in keys:
+        h = xxh64(key)
+        block = (h >> 32) * blocks >> 32
+        for i, salt in enumerate(SALT):
+            words[8 * block + i] |= 1 << (((h & 0xffffffff) * salt & 0xffffffff) >> 27)
+    head = struct_of({1: i32(32 * blocks), 2: struct_of({1: struct_of({})}),
+                      3: struct_of({1: struct_of({})}), 4: struct_of({1: struct_of({})})})[1]
+    return head + struct.pack("<%dI" % len(words), *words)
+
+
 # ---- pages and chunks -------------------------------------------------------------------------
 
 class Chunk:
     """Writes one column of one row group and remembers what the footer needs."""
+
+    bloom = None            # (offset, length)
 
     def __init__(self, out, column, values, layout):
         self.out, self.column, self.kind, self.layout = out, column, column.kind, layout
@@ -531,6 +595,14 @@ class Chunk:
             struct_of({1: i64(offset), 2: i32(size), 3: i64(first)})
             for offset, size, first, _, _ in self.pages])})[1]
 
+    def write_bloom(self):
+        """Writes the filter of a column that may have one."""
+        if self.kind.physical in (BOOLEAN, INT96):
+            return
+        data = bloom_filter(self.kind, [v for v in self.values if v is not None])
+        self.bloom = (self.out.tell(), len(data))
+        self.out.write(data)
+
     def write_index(self):
         """Writes both indexes; the ColumnChunk fields that point to them."""
         fields = {}
@@ -558,7 +630,9 @@ class Chunk:
             11: None if self.dictionary_offset is None else i64(self.dictionary_offset),
             12: statistics(self.kind, present, len(self.values) - len(present))
                 if self.layout.statistics else None,
-            13: self.encoding_stats() if self.layout.encoding_stats else None})
+            13: self.encoding_stats() if self.layout.encoding_stats else None,
+            14: i64(self.bloom[0]) if self.bloom else None,
+            15: i32(self.bloom[1]) if self.bloom else None})
         return struct_of({2: i64(self.start), 3: meta, **index_fields})
 
     def encoding_stats(self):
@@ -618,6 +692,9 @@ class LeafChunk(Chunk):
             self.page(3, {8: head}, reps + defs, body)
         self.pages.append((offset,))
 
+    def write_bloom(self):
+        pass
+
     def write_index(self):
         return {}
 
@@ -660,6 +737,10 @@ def write(path, columns, rows, layout=Layout()):
             chunks = [chunk for i, column in enumerate(columns)
                       for chunk in column_chunks(out, column, [row[i] for row in part], layout)]
             groups.append((len(part), chunks))
+        if layout.bloom:
+            for _, chunks in groups:
+                for chunk in chunks:
+                    chunk.write_bloom()
         index = {}
         if layout.page_index:
             index = {id(c): c.write_index() for _, chunks in groups for c in chunks}

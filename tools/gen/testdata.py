@@ -9,6 +9,7 @@
   visits/   the rows of events as a MergeTree table of three parts, of which one has deleted rows;
                    visits.sql is its definition
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
+  skips.parquet  8000 rows, 4 row groups of 20 pages: Bloom filters, dictionaries, page indexes
   customers.parquet  500 rows, the other side of joins on events.customer
   instants.parquet   every half hour of 2024, and the weeks in which clocks are changed of other
                      years: for time zones
@@ -197,6 +198,31 @@ def dictionaries(folder):
             None if n % 20 == 0 else "/item/%d" % rng.randrange(600),
             "batch number %d" % (n // 100), rng.randrange(50) / 4) for n in range(6000)],
           Layout(row_group_rows=3000, page_rows=1000, encoding_stats=True))
+    return ""
+
+
+def skips(folder):
+    """Row groups and pages that Bloom filters, dictionaries and page indexes rule out: `k` has
+    every third value of the range of each row group, `w` words of which each row group lacks most,
+    `n` and `s` are ordered, with nulls together."""
+    rng = random.Random(12)
+    columns = [Column("id", "int64", True), Column("k", "int32"), Column("big", "int64", True),
+               Column("u", "string"), Column("w", "string"), Column("x", "double"),
+               Column("d", "dec9"), Column("n", "int32"), Column("s", "string"),
+               Column("ts", "timestamp", True)]
+    rows = []
+    for n in range(8000):
+        k = 3 * rng.randrange(40000) + n // 2000 % 3
+        rows.append((n, None if n % 50 == 0 else k, rng.randrange(2**40) * 4 + n // 2000,
+                     "user-%08d-%d" % (k, n // 2000), None if n % 9 == 0 else
+                     "word %d" % (rng.randrange(30) * 4 + n // 2000),
+                     (0.0, -0.0, NAN, 1.5)[n % 4] if n < 4000 else rng.randrange(900) / 8 + 2,
+                     3 * rng.randrange(9000) + n // 2000 % 3,
+                     None if n % 2000 >= 1500 else n, None if n % 2000 < 300 else "s%05d" % n,
+                     19000 * DAY + n * 60000000))
+    write(os.path.join(folder, "skips.parquet"), columns, rows,
+          Layout(codec="snappy", row_group_rows=2000, page_rows=100, page_index=True, bloom=True,
+                 encoding_stats=True))
     return ""
 
 
@@ -395,7 +421,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, checksums, events, visits, dictionaries,
+        types, kinds, checksums, events, visits, dictionaries, skips,
         customers, instants, decimals, matrix, odd, nested, variants,
         many_files))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:

@@ -198,6 +198,10 @@ uint32_t ax_filter_version(const ax_filter *f);
  * (comparisons, LIKE without `_`, IS NULL), so that it need not be valid. */
 bool ax_filter_step_reads_text(const ax_filter *f, uint32_t step, uint32_t col);
 
+/* May the step be asked of values out of the order of rows?  (Neither it nor one before it can
+ * raise, and it needs no host.) */
+bool ax_filter_step_apart(const ax_filter *f, uint32_t step);
+
 /* Live bounds of a filter: a top-N threshold takes one, a join key two (from below and above). */
 #define AX_FILTER_SLOTS 16u
 

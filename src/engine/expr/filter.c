@@ -140,6 +140,13 @@ bool ax_filter_step_reads_text(const ax_filter *f, uint32_t step, uint32_t col)
     return false;
 }
 
+bool ax_filter_step_apart(const ax_filter *f, uint32_t step)
+{
+    const ax_prog *p = f->step[step];
+
+    return step < f->n_free && !p->node[p->root[0]].has_host;
+}
+
 uint32_t ax_filter_version(const ax_filter *f)
 {
     return atomic_load_explicit(&f->version, memory_order_acquire);

@@ -19,16 +19,15 @@ static int64_t chunk_start(const ax_pq_file *f, const ax_pq_chunk *m)
     return m->dict_off >= 4 && m->dict_off < m->data_off ? m->dict_off : m->data_off;
 }
 
-static ax_status chunk_range(ax_task *t, ax_pq_col *c)
+ax_status ax_pq_chunk_range(ax_task *t, const ax_pq_file *f, const ax_pq_chunk *m, uint64_t *off,
+                            uint64_t *bytes)
 {
-    const ax_pq_file *f = c->scan->f;
-    const ax_pq_chunk *m = &c->meta;
     int64_t start = chunk_start(f, m), len = m->compressed, end = (int64_t) f->data_end;
 
     if (m->num_values == 0)
     {
-        c->off = 4;
-        c->len = 0;
+        *off = 4;
+        *bytes = 0;
         return AX_OK;
     }
     AX_CHECK(t, start >= 4 && len > 0 && start < end && len <= end - start, AX_ECORRUPT,
@@ -38,8 +37,8 @@ static ax_status chunk_range(ax_task *t, ax_pq_col *c)
     if (ax_pq_writer_before(&f->writer, "parquet-mr", 1, 2, 9) ||
         (!f->writer.known && strcmp(f->writer.app, "parquet-mr") == 0))
         len = end - start - len < 100 ? end - start : len + 100;
-    c->off = (uint64_t) start;
-    c->len = (uint64_t) len;
+    *off = (uint64_t) start;
+    *bytes = (uint64_t) len;
     return AX_OK;
 }
 
@@ -98,7 +97,7 @@ ax_status ax_pq_col_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq_co
              (long long) m->num_values, (long long) s->group->nrows);
     c->check_later = conv->check_text && conv->mend == AX_ENC_FAIL && !c->in_nest;
     c->slots_left = m->num_values;
-    AX_TRY(chunk_range(t, c));
+    AX_TRY(ax_pq_chunk_range(t, s->f, m, &c->off, &c->len));
     AX_TRY(chunk_codec(t, c));
     c->keeps_last = ax_pq_writer_before(&s->f->writer, "parquet-mr", 1, 8, 0) ||
                     !s->f->writer.known;
@@ -107,6 +106,11 @@ ax_status ax_pq_col_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq_co
 
 void ax_pq_col_free(ax_pq_col *c)
 {
+    for (uint32_t i = 0; i < c->npieces; i++)
+    {
+        ax_buf_unref(c->piece[i].buf);
+        c->piece[i].buf = NULL;
+    }
     ax_buf_unref(c->chunk);
     ax_buf_unref(c->body);
     ax_buf_unref(c->spare);
@@ -127,6 +131,7 @@ void ax_pq_col_free(ax_pq_col *c)
 void ax_pq_col_rewind(ax_pq_col *c)
 {
     ax_buf *chunk = c->chunk;
+    uint32_t npieces = c->npieces;
 
     if (c->nread != NULL)
     {
@@ -134,9 +139,12 @@ void ax_pq_col_rewind(ax_pq_col *c)
         return;
     }
     c->chunk = NULL;
+    c->npieces = 0; /* they stay */
     ax_pq_col_free(c);
     if (chunk != NULL)
         ax_pq_col_data(c, chunk);
+    c->npieces = npieces;
+    c->prefix_done = false;
     c->pos = c->page_left = c->last_len = 0;
     c->slots_left = c->meta.num_values;
     c->page_no = -1;
@@ -156,7 +164,15 @@ void ax_pq_col_cut(ax_pq_col *c, ax_vec *v, uint32_t n)
 
 void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk)
 {
+    if (c->nfetched < c->npieces)
+    {
+        c->piece[c->nfetched++].buf = chunk;
+        if (c->chunk != NULL)
+            return;
+        chunk = ax_buf_ref(chunk);
+    }
     c->chunk = chunk;
+    c->chunk_off = c->off;
     c->cur = ax_cur_make(chunk->data, chunk->len);
 }
 
@@ -196,13 +212,135 @@ static void retire_page(ax_pq_col *c)
     ax_buf_unref(b);
 }
 
+/* ---- pages that an index locates ------------------------------------------------------------- */
+
+/* A piece behind the last, or more of the last. */
+static void add_piece(ax_pq_col *c, uint64_t off, uint64_t len)
+{
+    ax_pq_piece *last = c->npieces > 0 ? &c->piece[c->npieces - 1] : NULL;
+
+    if (last != NULL && last->off + last->len == off)
+        last->len += len;
+    else
+        c->piece[c->npieces++] = (ax_pq_piece){off, len, NULL};
+}
+
+ax_status ax_pq_col_locate(ax_task *t, ax_pq_col *c, const ax_pq_pages *pages,
+                           const ax_rowset *rows)
+{
+    uint64_t bytes = pages->page[0].off - c->off;
+    uint32_t wanted = 0, r = 0;
+
+    AX_NEW(t, c->piece,
+           (ax_pq_piece *) ax_arena_alloc(c->scan->arena, (pages->n + 1u) * sizeof *c->piece));
+    c->npieces = 0;
+    if (bytes > 0)
+        add_piece(c, c->off, bytes);
+    for (uint32_t i = 0; i < pages->n; i++)
+    {
+        const ax_pq_loc *p = &pages->page[i];
+
+        while (r < rows->n && rows->range[r].end <= p->row)
+            r++;
+        if (r == rows->n || rows->range[r].begin >= ax_pq_page_end(pages, i))
+            continue;
+        add_piece(c, p->off, p->len);
+        bytes += p->len;
+        wanted++;
+    }
+    if (wanted == 0 || bytes > c->len - c->len / 4)
+    {
+        c->npieces = 0;
+        return AX_OK;
+    }
+    c->pages = *pages;
+    c->len = bytes;
+    c->scan->req.stats->pages_skipped += pages->n - wanted;
+    return AX_OK;
+}
+
+static void go_to_piece(ax_pq_col *c, uint32_t i, uint64_t off, uint64_t len)
+{
+    ax_buf *b = ax_buf_ref(c->piece[i].buf);
+
+    ax_buf_unref(c->chunk);
+    c->chunk = b;
+    c->chunk_off = off;
+    c->cur = ax_cur_make(b->data + (off - c->piece[i].off), (size_t) len);
+}
+
+/* Load the dictionary, which stands in front of the data pages. */
+static ax_status load_prefix(ax_task *t, ax_pq_col *c)
+{
+    uint64_t len = c->pages.page[0].off - c->off;
+    ax_pq_page page;
+
+    if (c->prefix_done)
+        return AX_OK;
+    c->prefix_done = true;
+    if (len == 0)
+        return AX_OK;
+    go_to_piece(c, 0, c->off, len);
+    while (ax_cur_left(&c->cur) > 0)
+    {
+        int64_t off = (int64_t) (c->chunk_off + ax_cur_off(&c->cur));
+
+        AX_TRY(ax_pq_page_header(t, &c->cur, off, 0, &page));
+        if (page.type == PQ_PAGE_DICTIONARY)
+            AX_TRY(ax_pq_dict_load(t, c, &page));
+        else
+            AX_CHECK(t, page.type == PQ_PAGE_INDEX, AX_ECORRUPT,
+                     "data page stands in front of those of the offset index");
+    }
+    return AX_OK;
+}
+
+/* Put the cursor on the page after the current one. */
+static ax_status find_page(ax_task *t, ax_pq_col *c)
+{
+    uint32_t i = (uint32_t) (c->page_no + 1), k;
+
+    AX_TRY(load_prefix(t, c));
+    AX_CHECK(t, i < c->pages.n, AX_ECORRUPT, "offset index ends before all values were found");
+    for (k = 0; k < c->npieces; k++)
+        if (c->piece[k].off <= c->pages.page[i].off &&
+            c->pages.page[i].off < c->piece[k].off + c->piece[k].len)
+            break;
+    AX_CHECK(t, k < c->npieces, AX_ECORRUPT, "page %u was not asked for", i);
+    go_to_piece(c, k, c->pages.page[i].off, c->pages.page[i].len);
+    return AX_OK;
+}
+
+/* Step over the next page, unread, when all its rows are before `row`. */
+static ax_status jump(ax_task *t, ax_pq_col *c, uint32_t row, bool *jumped)
+{
+    uint32_t i = (uint32_t) (c->page_no + 1), end;
+
+    *jumped = false;
+    if (i >= c->pages.n)
+        return AX_OK;
+    AX_TRY(load_prefix(t, c));
+    end = ax_pq_page_end(&c->pages, i);
+    if (end > row)
+        return AX_OK;
+    *jumped = true;
+    c->page_no++;
+    c->slots_left -= end - c->pos;
+    c->pos = end;
+    return AX_OK;
+}
+
+/* ---- one page after the other ---------------------------------------------------------------- */
+
 /* Go to the next data page; a dictionary on the way is loaded. */
 ax_status ax_pq_col_next_page(ax_task *t, ax_pq_col *c)
 {
     retire_page(c);
+    if (c->pages.n > 0)
+        AX_TRY(find_page(t, c));
     do
     {
-        int64_t off = (int64_t) (c->off + ax_cur_off(&c->cur));
+        int64_t off = (int64_t) (c->chunk_off + ax_cur_off(&c->cur));
 
         AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
         AX_TRY(ax_pq_page_header(t, &c->cur, off, c->slots_left, &c->page));
@@ -212,6 +350,10 @@ ax_status ax_pq_col_next_page(ax_task *t, ax_pq_col *c)
     c->page_no++;
     c->page_left = (uint32_t) c->page.num_values;
     c->slots_left -= c->page.num_values;
+    if (c->pages.n > 0)
+        AX_CHECK(t, c->page_left == ax_pq_page_end(&c->pages, (uint32_t) c->page_no) - c->pos,
+                 AX_ECORRUPT, "page has %u values where the offset index has %u", c->page_left,
+                 ax_pq_page_end(&c->pages, (uint32_t) c->page_no) - c->pos);
     if (c->page.type == PQ_PAGE_DATA_V2 && c->conv->leaf->max_rep == 0)
         AX_CHECK(t, c->page.num_rows == c->page.num_values, AX_ECORRUPT,
                  "page has %d values for %d rows", (int) c->page.num_values,
@@ -513,7 +655,11 @@ static ax_status skip_to(ax_task *t, ax_pq_col *c, uint32_t row)
 
         if (c->page_left == 0)
         {
-            AX_TRY(ax_pq_col_next_page(t, c));
+            bool jumped;
+
+            AX_TRY(jump(t, c, row, &jumped));
+            if (!jumped)
+                AX_TRY(ax_pq_col_next_page(t, c));
             continue;
         }
         k = k < c->page_left ? k : c->page_left;

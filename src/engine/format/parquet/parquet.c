@@ -1,4 +1,4 @@
-/* Parquet: the format's struct, and the two small operations: opening and pruning.
+/* Parquet: the format's struct, and opening.
  *
  * Opening reads the last 64 KiB at once, which is the whole footer of most files, and the rest of
  * a longer footer with one more request.
@@ -126,50 +126,6 @@ static ax_status open_step(ax_task *t, open_op *o, ax_fmt_event *ev)
     return make_file(t, o, o->req.buf->data, (uint32_t) o->req.buf->len, ev);
 }
 
-/* ---- pruning --------------------------------------------------------------------------------- */
-
-typedef struct prune_op
-{
-    ax_pq_op op;
-    const ax_fmt_bind *bind;
-    uint32_t split, allow;
-    const ax_filter *filter;
-} prune_op;
-
-static ax_status prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
-                             const ax_filter *f, uint32_t allow, ax_fmt_op **out)
-{
-    prune_op *o;
-
-    AX_NEW(t, o, (prune_op *) ax_arena_alloc0(a, sizeof *o));
-    o->op.kind = OP_PRUNE;
-    o->bind = b;
-    o->split = split;
-    o->filter = f;
-    o->allow = allow;
-    *out = (ax_fmt_op *) o;
-    return AX_OK;
-}
-
-static bool prune_bounds(void *self, uint32_t col, ax_bounds *out)
-{
-    const prune_op *o = (const prune_op *) self;
-
-    return ax_pq_bounds(o->bind, o->split, col, out);
-}
-
-static ax_status prune_step(prune_op *o, ax_fmt_event *ev)
-{
-    ax_stats_src src = {.self = o, .bounds = prune_bounds};
-
-    ev->step = AX_STEP_DONE;
-    ev->match = AX_MATCH_SOME;
-    if ((o->allow & AX_ALLOW_MINMAX) != 0 && o->filter != NULL)
-        ev->match = ax_filter_match(o->filter, &src);
-    ev->by = ev->match == AX_MATCH_NONE ? AX_PRUNED_MINMAX : AX_PRUNED_NOT;
-    return AX_OK;
-}
-
 /* ---- the struct ------------------------------------------------------------------------------ */
 
 static ax_status step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
@@ -185,7 +141,7 @@ static ax_status step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
                 ax_note_file(t, ax_io_file_name(((open_op *) op)->in.file));
             return st;
         case OP_PRUNE:
-            return prune_step((prune_op *) op, ev);
+            return ax_pq_prune_step(t, op, ev);
         case OP_FACTS:
             return ax_pq_facts_step(t, op, ev);
         default:
@@ -204,6 +160,8 @@ static void end(ax_fmt_op *op)
     }
     else if (((ax_pq_op *) op)->kind == OP_SCAN)
         ax_pq_scan_end((ax_pq_scan *) op);
+    else if (((ax_pq_op *) op)->kind == OP_PRUNE)
+        ax_pq_prune_end(op);
 }
 
 static void split(const ax_fmt_file *file, uint32_t i, ax_split *out)
@@ -309,7 +267,7 @@ const ax_format ax_format_parquet = {
     .bounds = ax_pq_bounds,
     .distinct = distinct,
     .width = width,
-    .prune_begin = prune_begin,
+    .prune_begin = ax_pq_prune_begin,
     .scan_begin = ax_pq_scan_begin,
     .facts = ax_pq_fact_table,
     .nfacts = AX_PQ_NFACTS,

@@ -16,6 +16,9 @@
  *   nested_variant.c variant.c  VARIANT: shredded columns, encoded values
  *   scan.c        the step machine: filter columns first
  *   stats.c       min/max: what may be believed
+ *   bloom.c       Bloom filters: probes
+ *   index.c       page indexes: where pages are, and their bounds
+ *   prune.c       may rows of a row group match? which ones?
  *   facts.c       metadata as tables, for people
  *   parquet.c     the format struct
  *
@@ -409,6 +412,19 @@ bool ax_pq_rle_skip(ax_pq_rle *r, uint64_t n);
 /* n BIT_PACKED values (most significant bit first) as the payload of a bit-packed run. */
 void ax_pq_bitpacked_turn(const uint8_t *src, uint8_t *dst, uint64_t n, uint8_t width);
 
+/* ---- page indexes ---------------------------------------------------------------------------- */
+
+/* Data pages of a chunk: ascending in offsets and rows, page 0 begins at row 0. */
+typedef struct ax_pq_loc { uint64_t off; uint32_t len, row; } ax_pq_loc;
+typedef struct ax_pq_pages { ax_pq_loc *page; uint32_t n, nrows; } ax_pq_pages;
+
+/* Pages of a chunk at [begin, end) of a row group of nrows rows; false: no index to rely on.  The
+ * list lives in a. */
+bool ax_pq_offset_index(ax_arena *a, const uint8_t *p, size_t len, uint64_t begin, uint64_t end,
+                        uint32_t nrows, ax_pq_pages *out);
+uint32_t ax_pq_page_end(const ax_pq_pages *p, uint32_t i); /* first row behind page i */
+uint32_t ax_pq_page_of(const ax_pq_pages *p, uint32_t row);
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 typedef enum ax_pq_rep { REP_EMPTY, REP_DICT, REP_FLAT, REP_STR, REP_VIEW } ax_pq_rep;
@@ -433,6 +449,9 @@ typedef struct ax_pq_delta
 
 typedef struct ax_pq_scan ax_pq_scan;
 
+/* Bytes [off, off + len) of the file. */
+typedef struct ax_pq_piece { uint64_t off, len; ax_buf *buf; } ax_pq_piece;
+
 /* A column of a scan: a stream of rows that can be skipped, and the window filled last.
  *
  * A window is made of segments (the rows of it in one page).  Its representation is that of its
@@ -444,7 +463,12 @@ typedef struct ax_pq_col
     const ax_pq_conv *conv;
     ax_pq_chunk meta;
     uint64_t off, len;        /* byte range of the chunk in the file */
-    ax_buf *chunk;            /* owned; NULL: not fetched yet */
+    ax_pq_pages pages;        /* n > 0: only the pages wanted are fetched */
+    ax_pq_piece *piece;       /* [npieces] and stand in these, ascending */
+    uint32_t npieces, nfetched;
+    bool prefix_done;         /* what stands in front of the first of `pages` was looked at */
+    ax_buf *chunk;            /* owned; NULL: not fetched yet.  With pieces: the current one */
+    uint64_t chunk_off;       /* file offset of cur.start */
     ax_cur cur;               /* next page header in chunk */
     uint32_t pos;             /* row of the row group at which the reader stands */
     int64_t slots_left;       /* not yet claimed by a page */
@@ -500,13 +524,22 @@ typedef struct ax_pq_col
     bool in_nest;             /* such a leaf: rows are counted by its reader */
 } ax_pq_col;
 
+/* Where the bytes of a chunk stand in its file. */
+ax_status ax_pq_chunk_range(ax_task *t, const ax_pq_file *f, const ax_pq_chunk *m, uint64_t *off,
+                            uint64_t *bytes) AX_MUST_USE;
+
 /* Prepare column `conv` of the split; checks its chunk against the file. */
 ax_status ax_pq_col_init(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const ax_pq_conv *conv)
     AX_MUST_USE;
 void ax_pq_col_free(ax_pq_col *c);
 
-/* Take the fetched bytes [off, off + len); ownership moves. */
+/* Take the fetched bytes [off, off + len), or those of the next piece; ownership moves. */
 void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk);
+
+/* Of the pages at `pages`, only those with rows of `rows` are to be fetched, in c->piece; unless
+ * that would spare little. */
+ax_status ax_pq_col_locate(ax_task *t, ax_pq_col *c, const ax_pq_pages *pages,
+                           const ax_rowset *rows) AX_MUST_USE;
 
 /* Rows [row, row + n) of the row group as a vector; row is not below what was read before.  Buffers
  * of the previous vector are used again.  b pins what strings point into. */
@@ -638,9 +671,9 @@ struct ax_pq_scan
     bool *done;               /* [ncolumns] decoded for this window */
     bool *by_filter;          /* [nphys] read by a filter step or a live bound */
     bool *stays;              /* [ncolumns] leaves with the batch: its text must be valid */
-    ax_io_req *io;            /* [nio] requests under way, of columns io_col */
+    ax_io_req *io;            /* [nio <= io_cap] requests under way, of columns io_col */
     uint32_t *io_col;
-    uint32_t nio;
+    uint32_t nio, io_cap;
     ax_rowrange range;        /* the current range of rows wanted */
     uint32_t range_no, nranges; /* the next one, and how many there are */
     uint32_t row, n;          /* the window */
@@ -670,6 +703,46 @@ void ax_pq_stats_parse(const ax_pq_chunk *m, ax_pq_stats *s);
 
 /* Bounds of a declared column in a split, as far as they may be believed. */
 bool ax_pq_bounds(const ax_fmt_bind *b, uint32_t split, uint32_t col, ax_bounds *out);
+
+/* The same for `rows` rows of which s tells; out->rows and out->nulls are set. */
+void ax_pq_believe(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_stats *s, int64_t rows,
+                   ax_bounds *out);
+
+/* ---- Bloom filters --------------------------------------------------------------------------- */
+
+enum
+{
+    PQ_BLOOM_BLOCK = 32,              /* bytes of a block */
+    PQ_BLOOM_MAX = 128 << 20,         /* bytes of a filter */
+    PQ_BLOOM_HEADER = 64,             /* bytes that surely hold the header */
+    PQ_PROBE_BYTES = 32               /* longest physical value of fixed width that is asked for */
+};
+
+uint64_t ax_pq_xxh64(const uint8_t *p, size_t n);
+
+/* Sizes of the header at p and of the blocks behind it; false: not a filter that we know. */
+bool ax_pq_bloom_header(const uint8_t *p, size_t n, uint32_t *header, uint32_t *nbytes);
+
+/* The block of a filter of nbytes that a value of this hash is in, and: may it be there? */
+uint32_t ax_pq_bloom_block(uint64_t hash, uint32_t nbytes);
+bool ax_pq_bloom_may(const uint8_t *block, uint64_t hash);
+
+/* Hashes of the one or two physical values that become v; 0: not known. */
+uint32_t ax_pq_bloom_hashes(const ax_pq_conv *c, const ax_value *v, uint64_t *hash);
+
+/* Statistics of n pages, in a; bounds point into p. */
+bool ax_pq_column_index(ax_arena *a, const uint8_t *p, size_t len, uint32_t n, ax_pq_stats **out);
+
+/* Bounds of a page, as far as they may be believed. */
+bool ax_pq_page_bounds(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_stats *s,
+                       uint32_t rows, ax_bounds *out);
+
+/* ---- pruning --------------------------------------------------------------------------------- */
+
+ax_status ax_pq_prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
+                            const ax_filter *f, uint32_t allow, ax_fmt_op **out) AX_MUST_USE;
+ax_status ax_pq_prune_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
+void ax_pq_prune_end(ax_fmt_op *op);
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@
 
 #include <time.h>
 
-enum { STATE_START, STATE_WAIT, STATE_RUN, STATE_DONE };
+enum { STATE_START, STATE_INDEX, STATE_WAIT, STATE_RUN, STATE_DONE };
 
 /* Rest columns of at most this many bytes are asked for together with the filter's. */
 enum { REST_BYTES = 256 << 10 };
@@ -118,6 +118,7 @@ static ax_status allocate(ax_task *t, ax_arena *a, ax_pq_scan *s)
     memset(s->stays, true, n);
     AX_NEW(t, s->io, (ax_io_req *) ax_arena_alloc0(a, all * sizeof *s->io + 1));
     AX_NEW(t, s->io_col, (uint32_t *) ax_arena_alloc0(a, all * sizeof *s->io_col + 1));
+    s->io_cap = all;
     AX_NEW(t, s->batch.col, (ax_vec *) ax_arena_alloc0(a, n * sizeof(ax_vec) + 1));
     AX_NEW(t, s->sel, (uint16_t *) ax_arena_values(a, AX_BATCH_ROWS * sizeof *s->sel));
     AX_TRY(ax_cdc_create(t, a, &s->cdc));
@@ -182,26 +183,101 @@ static bool wants_bytes(const ax_pq_scan *s, uint32_t i)
            (c->conv->kind != CONV_NULL || c->in_nest);
 }
 
+static void add_request(ax_pq_scan *s, uint32_t i, uint64_t off, uint64_t len)
+{
+    s->io[s->nio] = (ax_io_req){.kind = AX_IO_READ, .file = s->f->base.io, .off = off, .len = len};
+    s->io_col[s->nio++] = i;
+}
+
+static void wait_for(ax_pq_scan *s, uint8_t state, ax_fmt_event *ev)
+{
+    ev->step = AX_STEP_NEED;
+    ev->need = (ax_io_need){s->io, s->nio};
+    s->state = state;
+}
+
 /* Ask for the chunks of the filter's columns, or of all that are still missing. */
 static bool ask(ax_pq_scan *s, bool all, ax_fmt_event *ev)
 {
-    uint32_t i;
+    uint32_t i, k;
 
     s->nio = 0;
     for (i = 0; i < s->nphys; i++)
     {
+        const ax_pq_col *c = &s->col[i];
+
         if (!wants_bytes(s, i) || !(all || s->by_filter[i]))
             continue;
-        s->io[s->nio] = (ax_io_req){.kind = AX_IO_READ, .file = s->f->base.io,
-                                    .off = s->col[i].off, .len = s->col[i].len};
-        s->io_col[s->nio++] = i;
+        for (k = 0; k < c->npieces; k++)
+            add_request(s, i, c->piece[k].off, c->piece[k].len);
+        if (c->npieces == 0)
+            add_request(s, i, c->off, c->len);
     }
     if (s->nio == 0)
         return false;
-    ev->step = AX_STEP_NEED;
-    ev->need = (ax_io_need){s->io, s->nio};
-    s->state = STATE_WAIT;
+    wait_for(s, STATE_WAIT, ev);
     return true;
+}
+
+/* ---- pages of the rows wanted ---------------------------------------------------------------- */
+
+/* Can an offset index spare reads of column i? */
+static bool wants_index(const ax_pq_scan *s, uint32_t i)
+{
+    const ax_pq_col *c = &s->col[i];
+    int64_t end = (int64_t) s->f->data_end;
+
+    return wants_bytes(s, i) && c->nread == NULL && !c->in_nest && !c->keeps_last &&
+           c->meta.oi_off >= 4 && c->meta.oi_len > 0 && c->meta.oi_off < end &&
+           c->meta.oi_len <= end - c->meta.oi_off && (uint64_t) c->meta.oi_len < c->len / 8;
+}
+
+/* Ask for the offset indexes, when not nearly all rows are wanted. */
+static bool ask_index(ax_pq_scan *s, ax_fmt_event *ev)
+{
+    uint64_t rows = 0;
+    uint32_t i;
+
+    if (s->req.rows == NULL || (s->req.allow & AX_ALLOW_PAGE_INDEX) == 0)
+        return false;
+    for (i = 0; i < s->req.rows->n; i++)
+        rows += s->req.rows->range[i].end - s->req.rows->range[i].begin;
+    if (rows > (uint64_t) s->group->nrows - (uint64_t) s->group->nrows / 4)
+        return false;
+    for (i = 0; i < s->nphys; i++)
+        if (wants_index(s, i))
+            add_request(s, i, (uint64_t) s->col[i].meta.oi_off, (uint64_t) s->col[i].meta.oi_len);
+    if (s->nio > 0)
+        wait_for(s, STATE_INDEX, ev);
+    return s->nio > 0;
+}
+
+/* Which pages are to be read?  Columns whose index is no good are read whole. */
+static ax_status take_index(ax_task *t, ax_pq_scan *s)
+{
+    uint32_t i, n = s->nphys;
+
+    for (i = 0; i < s->nio; i++)
+    {
+        ax_pq_col *c = &s->col[s->io_col[i]];
+        ax_buf *b = s->io[i].buf;
+        ax_pq_pages pages;
+
+        AX_CHECK(t, b != NULL, AX_EIO, "requested bytes were not delivered");
+        if (ax_pq_offset_index(s->arena, b->data, b->len, c->off, c->off + c->len,
+                               (uint32_t) s->group->nrows, &pages))
+            AX_TRY(ax_pq_col_locate(t, c, &pages, s->req.rows));
+        n += c->npieces;
+        ax_buf_unref(b);
+        s->io[i].buf = NULL;
+    }
+    s->nio = 0;
+    if (n <= s->io_cap)
+        return AX_OK;
+    AX_NEW(t, s->io, (ax_io_req *) ax_arena_alloc0(s->arena, n * sizeof *s->io));
+    AX_NEW(t, s->io_col, (uint32_t *) ax_arena_alloc0(s->arena, n * sizeof *s->io_col));
+    s->io_cap = n;
+    return AX_OK;
 }
 
 /* Take what was delivered. */
@@ -503,6 +579,13 @@ ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
     {
         ev->step = AX_STEP_DONE;
         return AX_OK;
+    }
+    if (s->state == STATE_START && s->group->nrows > 0 && ask_index(s, ev))
+        return AX_OK;
+    if (s->state == STATE_INDEX)
+    {
+        AX_TRY(take_index(t, s));
+        s->state = STATE_START;
     }
     if (s->state == STATE_START)
     {

@@ -132,16 +132,16 @@ static bool choose(const ax_pq_file *f, uint32_t leaf, const ax_pq_stats *s, ax_
     return (min->set || max->set) && l->phys != PQ_INT96 && (signed_order(l) || same(min, max));
 }
 
-static int64_t count_nulls(const ax_pq_file *f, const ax_pq_leaf *l, const ax_pq_chunk *m,
+static int64_t count_nulls(const ax_pq_file *f, const ax_pq_leaf *l, int64_t rows,
                            const ax_pq_stats *s)
 {
     if (l->max_def == 0)
         return 0;
-    if (s->nulls < 0 || s->nulls > m->num_values)
+    if (s->nulls < 0 || s->nulls > rows)
         return -1;
-    if (s->nulls == 0 && m->num_values > 0)
+    if (s->nulls == 0 && rows > 0)
         return trusted(&f->writer) ? 0 : -1;
-    if (s->nulls == m->num_values && (s->min.set || s->max.set))
+    if (s->nulls == rows && (s->min.set || s->max.set))
         return -1;
     return s->nulls;
 }
@@ -153,32 +153,30 @@ static bool bound(const ax_pq_conv *c, const ax_pq_bytes *b, ax_value *out)
     return !((c->type.phys == AX_P_F32 || c->type.phys == AX_P_F64) && isnan(out->u.f));
 }
 
-static void leaf_bounds(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_chunk *m,
-                        ax_bounds *out)
+void ax_pq_believe(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_stats *s, int64_t rows,
+                   ax_bounds *out)
 {
     bool fixed = c->kind != CONV_STR, good = trusted(&f->writer);
     ax_pq_bytes min = {0}, max = {0};
-    ax_pq_stats s;
 
-    ax_pq_stats_parse(m, &s);
-    out->nulls = count_nulls(f, c->leaf, m, &s);
-    if (c->leaf->max_def == 0 && s.nulls > 0)
+    out->nulls = count_nulls(f, c->leaf, rows, s);
+    if (c->leaf->max_def == 0 && s->nulls > 0)
         return; /* nulls in a required column: whoever wrote this is not to be believed */
-    if (!c->ordered || !choose(f, c->leaf_idx, &s, &min, &max))
+    if (!c->ordered || !choose(f, c->leaf_idx, s, &min, &max))
         return;
     out->has_min = bound(c, &min, &out->min);
     out->has_max = bound(c, &max, &out->max);
-    if (is_float(c->leaf) && s.nans != 0)
+    if (is_float(c->leaf) && s->nans != 0)
         out->has_max = false;
     /* An empty maximum that nobody vouches for may just mean that there is none. */
-    if (c->kind == CONV_STR && max.n == 0 && !s.max_exact)
+    if (c->kind == CONV_STR && max.n == 0 && !s->max_exact)
         out->has_max = false;
     if (out->has_min && out->has_max && ax_value_cmp(&out->min, &out->max) > 0)
         out->has_min = out->has_max = false;
     out->min_exact = out->has_min && c->rescale >= 0 && c->kind != CONV_INT_F64 &&
-                     (fixed ? good : s.min_exact);
+                     (fixed ? good : s->min_exact);
     out->max_exact = out->has_max && c->rescale >= 0 && c->kind != CONV_INT_F64 &&
-                     (fixed ? good : s.max_exact);
+                     (fixed ? good : s->max_exact);
 }
 
 /* Constants, row numbers. */
@@ -215,6 +213,7 @@ bool ax_pq_bounds(const ax_fmt_bind *bind, uint32_t split, uint32_t col, ax_boun
     const ax_pq_file *f = (const ax_pq_file *) bind->file;
     const ax_pq_conv *c = &b->conv[col];
     ax_pq_chunk m;
+    ax_pq_stats s;
 
     memset(out, 0, sizeof *out);
     out->rows = f->group[split].nrows;
@@ -233,6 +232,7 @@ bool ax_pq_bounds(const ax_fmt_bind *bind, uint32_t split, uint32_t col, ax_boun
     if (!ax_pq_chunk_get(f, split, c->leaf_idx, &m) || !m.has_meta || m.encrypted ||
         m.stats == NULL || m.num_values != out->rows || m.type != c->leaf->phys)
         return out->nulls >= 0;
-    leaf_bounds(f, c, &m, out);
+    ax_pq_stats_parse(&m, &s);
+    ax_pq_believe(f, c, &s, m.num_values, out);
     return out->has_min || out->has_max || out->nulls >= 0;
 }
