@@ -213,9 +213,11 @@ static ax_vec dict_window(const ax_dict *d, uint32_t at, uint32_t n)
     return v;
 }
 
-/* Predicate: one byte a value.  NULL in *out: it cannot be done. */
-static ax_status make_pred(ax_task *t, ax_eval *e, uint32_t i, ax_dict *d, uint8_t *out)
+/* Predicate: one byte a value. */
+static ax_status make_pred(ax_task *t, ax_eval *e, uint32_t i, ax_dict *d, uint8_t *out,
+                           bool *nulls)
 {
+    *nulls = false;
     for (uint32_t at = 0; at < d->n; at += AX_BATCH_ROWS)
     {
         uint32_t n = d->n - at < AX_BATCH_ROWS ? d->n - at : AX_BATCH_ROWS;
@@ -229,6 +231,7 @@ static ax_status make_pred(ax_task *t, ax_eval *e, uint32_t i, ax_dict *d, uint8
             uint32_t from = res->kind == AX_VK_CONST ? 0 : k;
 
             out[at + k] = null_at(res, k) ? 2 : ((const uint8_t *) res->u.data)[from] != 0;
+            *nulls |= out[at + k] == 2;
         }
     }
     return AX_OK;
@@ -236,28 +239,31 @@ static ax_status make_pred(ax_task *t, ax_eval *e, uint32_t i, ax_dict *d, uint8
 
 /* Rows of a predicate from its table. */
 static ax_status pred_rows(ax_task *t, ax_eval *e, uint32_t i, const ax_vec *v,
-                           const uint8_t *table)
+                           const uint8_t *table, bool nulls)
 {
     ax_reg *r = &e->reg[i];
     uint8_t *out;
-    uint8_t any = 0;
     ax_vec res = {.kind = AX_VK_FLAT, .type = e->prog->node[i].type, .n = e->n};
 
     AX_TRY(ax_reg_buffers(t, e, i));
     out = (uint8_t *) r->data;
     if (v->u.dict.dict->n > 0)
-        ax_k_get()->map8(table, v->u.dict.id, out, e->n);
+        ax_k_get()->map8(table, v->u.dict.dict->n, v->u.dict.id, out, e->n);
     else
         memset(out, 0, e->n);
-    for (uint32_t k = 0; k < e->n; k++)
+    if (nulls)
     {
-        r->null[k] = out[k] >> 1;
-        any |= out[k];
-        out[k] &= 1;
+        for (uint32_t k = 0; k < e->n; k++)
+        {
+            r->null[k] = out[k] >> 1;
+            out[k] &= 1;
+        }
+        if (v->null != NULL)
+            ax_k_get()->or(r->null, v->null, r->null, e->n);
+        res.null = r->null;
     }
-    if (v->null != NULL)
-        ax_k_get()->or(r->null, v->null, r->null, e->n);
-    res.null = v->null != NULL || (any & 2) ? r->null : NULL;
+    else
+        res.null = v->null;
     res.u.data = out;
     ax_reg_set(e, i, 0, &res);
     return AX_OK;
@@ -450,11 +456,11 @@ static ax_status on_dict(ax_task *t, ax_eval *e, uint32_t i, const ax_vec *v, co
             if (d->pred[at].rows < d->n)
                 return AX_OK;
             AX_NEW(t, table, ax_arena_values(d->arena, d->n + 1));
-            AX_TRY(make_pred(t, e, i, d, table));
+            AX_TRY(make_pred(t, e, i, d, table, &d->pred[at].nulls));
             d->pred[at].result = table;
         }
         *done = true;
-        return pred_rows(t, e, i, v, d->pred[at].result);
+        return pred_rows(t, e, i, v, d->pred[at].result, d->pred[at].nulls);
     }
     at = SLOT(d->proj, n->id);
     if (d->proj[at].expr_id != n->id)

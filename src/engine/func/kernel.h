@@ -87,8 +87,9 @@ typedef struct ax_kernels
     void (*or3)(uint8_t *v, uint8_t *nl, const uint8_t *v2, const uint8_t *nl2, uint32_t n);
     uint32_t (*count)(const uint8_t *mask, uint32_t n);
 
-    /* out[i] = table[id[i]] */
-    void (*map8)(const uint8_t *table, const uint32_t *id, uint8_t *out, uint32_t n);
+    /* out[i] = table[id[i]]; ids are below n_table. */
+    void (*map8)(const uint8_t *table, uint32_t n_table, const uint32_t *id, uint8_t *out,
+                 uint32_t n);
 
     /* Rows whose mask is 1, ascending; returns how many.  n <= 65,536.  `refine` keeps the rows of
      * sel whose mask is 1; out may be sel. */

@@ -438,12 +438,36 @@ static void test_strings(void **state)
     }
 }
 
+/* Tables around the sizes that live in registers. */
+static void test_map(void **state)
+{
+    static const uint32_t sizes[] = {1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300};
+    static uint8_t table[300 + 64], out[ROOM];
+    static uint32_t id[ROOM];
+
+    (void) state;
+    for (uint32_t round = 0; round < 11 * AX_CPU_LEVEL_CNT; round++)
+    {
+        uint32_t size = sizes[round % 11], n = rnd(ROOM);
+
+        ax_cpu_force((ax_cpu_level) (round / 11));
+        for (uint32_t i = 0; i < sizeof table; i++)
+            table[i] = (uint8_t) rnd(3);
+        for (uint32_t i = 0; i < n; i++)
+            id[i] = rnd(size);
+        ax_k_get()->map8(table, size, id, out, n);
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(out[i], table[id[i]]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compare),        cmocka_unit_test(test_arith),
         cmocka_unit_test(test_overflow_edges), cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_masks),          cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_masks),          cmocka_unit_test(test_map),
+        cmocka_unit_test(test_strings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

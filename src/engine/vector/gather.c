@@ -148,6 +148,11 @@ static ax_status child_rows(ax_task *t, ax_arena *a, const ax_vec *v, const rows
 {
     uint32_t *idx;
 
+    if (v->kind == AX_VK_DICT && r->r16 == NULL && r->r32 == NULL)
+    {
+        *out = (rows){NULL, v->u.dict.id, r->n};
+        return AX_OK;
+    }
     AX_NEW(t, idx, ax_arena_values(a, sizeof(*idx) * (size_t) r->n));
     if (v->kind == AX_VK_DICT)
         move_fixed(idx, v->u.dict.id, sizeof(*idx), r);

@@ -234,7 +234,8 @@ struct ax_dict
     ax_vec val;
     ax_arena *arena;         /* owns val and the caches; the dictionary pins its page itself */
     /* rows: how many rows asked before the result was made; result NULL: not yet, or impossible */
-    struct { uint32_t expr_id, rows; uint8_t *result; } pred[8];  /* 0 false, 1 true, 2 null */
+    struct { uint32_t expr_id, rows; uint8_t *result; bool nulls; } pred[8]; /* 0 false, 1 true, 2
+                              * null; nulls: some are 2 */
     struct { uint32_t expr_id, rows; ax_vec *result; } proj[8];
 };
 

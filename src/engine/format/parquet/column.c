@@ -545,12 +545,9 @@ static ax_status take_levels(ax_task *t, ax_pq_col *c, uint32_t n, uint8_t *null
         {
             k = k < c->def.packed_left ? k : c->def.packed_left;
             k = k < 256 ? k : 256;
-            ax_pq_rle_unpack(&c->def, lvl, k);
+            max = ax_pq_rle_unpack(&c->def, lvl, k);
             for (i = 0; i < k; i++)
-            {
                 ones += lvl[i] == max_def;
-                max = lvl[i] > max ? lvl[i] : max;
-            }
         }
         AX_CHECK(t, max <= max_def, AX_ECORRUPT, "definition level %u is above %u", max, max_def);
         if (null != NULL)

@@ -189,7 +189,7 @@ ax_status ax_pq_dict_ids(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t at, uint
         return AX_OK;
     while (n > 0)
     {
-        uint32_t k;
+        uint32_t k, m;
 
         AX_CHECK(t, ax_pq_rle_fill(r), AX_ECORRUPT,
                  "dictionary ids are corrupt or fewer than the levels promise");
@@ -206,9 +206,8 @@ ax_status ax_pq_dict_ids(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t at, uint
         else
         {
             k = n < r->packed_left ? n : r->packed_left;
-            ax_pq_rle_unpack(r, id, k);
-            for (i = 0; i < k; i++)
-                max = id[i] > max ? id[i] : max;
+            m = ax_pq_rle_unpack(r, id, k);
+            max = m > max ? m : max;
             c->runs_ok = false;
         }
         id += k;

@@ -1,6 +1,6 @@
 /* Streams of small numbers: the run-length / bit-packed hybrid, and the older bit-packed levels.
  *
- * Up to 8 bytes behind a stream are read (never used): page buffers have their padding there.
+ * Up to AX_PAD bytes behind a stream are read (never used): page buffers have their padding there.
  *
  * Format: apache/parquet-format, Encodings.md, "Run Length Encoding / Bit-Packing Hybrid (RLE = 3)"
  * and "Bit-packed (Deprecated) (BIT_PACKED = 4)". */
@@ -103,13 +103,18 @@ __attribute__((always_inline)) static inline void unpack(const uint8_t *restrict
         out[i] = (uint32_t) (ax_load_u64(p + (j * w >> 3)) >> (j * w & 7) & mask);
 }
 
-void ax_pq_rle_unpack(ax_pq_rle *r, uint32_t *out, uint32_t n)
+static uint32_t max_of(const uint32_t *v, uint32_t n, uint32_t m)
 {
-    const uint8_t *p = r->packed;
-    uint64_t i = r->packed_idx;
+    uint32_t i;
 
-    AX_ASSERT(n <= r->packed_left);
-    switch (r->width)
+    for (i = 0; i < n; i++)
+        m = v[i] > m ? v[i] : m;
+    return m;
+}
+
+static void unpack_any(const uint8_t *p, uint64_t i, uint32_t *out, uint32_t n, uint8_t width)
+{
+    switch (width)
     {
         case 1: unpack(p, i, out, n, 1); break;
         case 2: unpack(p, i, out, n, 2); break;
@@ -131,19 +136,36 @@ void ax_pq_rle_unpack(ax_pq_rle *r, uint32_t *out, uint32_t n)
         case 18: unpack(p, i, out, n, 18); break;
         case 19: unpack(p, i, out, n, 19); break;
         case 20: unpack(p, i, out, n, 20); break;
-        default: unpack(p, i, out, n, r->width); break;
+        default: unpack(p, i, out, n, width); break;
+    }
+}
+
+uint32_t ax_pq_rle_unpack(ax_pq_rle *r, uint32_t *out, uint32_t n)
+{
+    const uint8_t *p = r->packed;
+    uint64_t i = r->packed_idx;
+    uint32_t head = (uint32_t) (-i & 7), groups, max = 0;
+
+    AX_ASSERT(n <= r->packed_left);
+    head = head < n ? head : n;
+    groups = (n - head) / 8;
+    if (groups > 0 &&
+        ax_pq_unpack_groups(p + (i + head) / 8 * r->width, groups, r->width, out + head, &max))
+    {
+        uint32_t done = head + 8 * groups;
+
+        unpack_any(p, i, out, head, r->width);
+        unpack_any(p, i + done, out + done, n - done, r->width);
+        max = max_of(out + done, n - done, max_of(out, head, max));
+    }
+    else
+    {
+        unpack_any(p, i, out, n, r->width);
+        max = max_of(out, n, 0);
     }
     r->packed_idx += n;
     r->packed_left -= n;
-}
-
-static uint32_t max_of(const uint32_t *v, uint32_t n, uint32_t m)
-{
-    uint32_t i;
-
-    for (i = 0; i < n; i++)
-        m = v[i] > m ? v[i] : m;
-    return m;
+    return max;
 }
 
 bool ax_pq_rle_read(ax_pq_rle *r, uint32_t *out, uint32_t n, uint32_t *max)
@@ -164,9 +186,11 @@ bool ax_pq_rle_read(ax_pq_rle *r, uint32_t *out, uint32_t n, uint32_t *max)
         }
         else
         {
+            uint32_t m;
+
             k = n < r->packed_left ? n : r->packed_left;
-            ax_pq_rle_unpack(r, out, k);
-            *max = max_of(out, k, *max);
+            m = ax_pq_rle_unpack(r, out, k);
+            *max = m > *max ? m : *max;
         }
         out += k;
         n -= k;

@@ -144,18 +144,20 @@ static uint32_t random32(uint64_t *s)
 
 static void hybrid_every_width(void **state)
 {
-    uint32_t v[1000], out[1000], max, i;
-    unsigned width;
+    uint32_t v[1000], out[1000], max, largest, i;
+    unsigned round;
     uint64_t seed = 7;
 
     (void) state;
-    for (width = 1; width <= 32; width++)
+    for (round = 0; round < 64; round++)
     {
+        unsigned width = round % 32 + 1;
         uint32_t mask = width == 32 ? UINT32_MAX : (1u << width) - 1;
         ax_pq_rle r;
 
+        ax_cpu_force(round < 32 ? AX_CPU_BASE : ax_cpu_detect());
         begin();
-        for (i = 0; i < 1000; i++)
+        for (largest = i = 0; i < 1000; i++)
             v[i] = i >= 500 && i < 900 ? (777u & mask) : random32(&seed) & mask;
         e_packed(&e, v, 496, width);
         e_packed(&e, v + 496, 4, width); /* padded: four values too many */
@@ -164,6 +166,13 @@ static void hybrid_every_width(void **state)
         for (i = 0; i < 500; i += 25) /* odd starts inside a group */
             assert_true(ax_pq_rle_read(&r, out + i, 25, &max));
         assert_memory_equal(v, out, 500 * 4);
+        for (i = 0; i < 500; i++)
+            largest = v[i] > largest ? v[i] : largest;
+        assert_int_equal(max, largest);
+        ax_pq_rle_init(&r, e.p, e.p + e.n, (uint8_t) width);
+        assert_true(ax_pq_rle_skip(&r, 3));
+        assert_true(ax_pq_rle_read(&r, out, 490, &max));
+        assert_memory_equal(v + 3, out, 490 * 4);
 
         begin();
         e_run(&e, 400, 777u & mask, width);

@@ -402,8 +402,14 @@ void ax_pq_rle_init(ax_pq_rle *r, const uint8_t *p, const uint8_t *end, uint8_t 
 /* Make sure that values are at hand; false: the stream ends or is corrupt. */
 bool ax_pq_rle_fill(ax_pq_rle *r);
 
-/* n <= packed_left values of the bit-packed run.  Up to 8 bytes behind the stream are read. */
-void ax_pq_rle_unpack(ax_pq_rle *r, uint32_t *out, uint32_t n);
+/* n <= packed_left values of the bit-packed run; returns the largest.  AX_PAD bytes behind the
+ * stream are readable. */
+uint32_t ax_pq_rle_unpack(ax_pq_rle *r, uint32_t *out, uint32_t n);
+
+/* Groups of eight numbers of w bits at p; *max is raised.  false: not here, not in this width. */
+enum { PQ_UNPACK_WIDTH = 25 };
+bool ax_pq_unpack_groups(const uint8_t *p, uint32_t groups, unsigned w, uint32_t *out,
+                         uint32_t *max);
 
 /* n values, or false.  *max is raised to the largest value delivered. */
 bool ax_pq_rle_read(ax_pq_rle *r, uint32_t *out, uint32_t n, uint32_t *max);
