@@ -331,7 +331,8 @@ class Runner:
             return "wrong", f"{len(got)} rows, expected {len(rows)}"
         for want, have in zip(rows, got):
             for c, g in zip(columns, have):
-                if not fits(c["type"], want.get(c["name"]), g):
+                # States without an order of their bytes are not told.
+                if c["name"] in want and not fits(c["type"], want[c["name"]], g):
                     return "wrong", (f"column {c['name']} {c['type']}: {str(g)[:200]} where "
                                      f"{str(want.get(c['name']))[:200]} is expected (row {want.get(order)})")
         return "right", ""

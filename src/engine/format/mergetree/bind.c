@@ -268,6 +268,10 @@ static ax_status other(ax_task *t, ax_arena *a, ax_mt_conv *c, bool *ok)
                 *ok = true;
             }
             return AX_OK;
+        case MT_AGGREGATE:
+            c->kind = MT_C_STR;
+            *ok = c->type.id == AX_T_BYTEA;
+            return AX_OK;
         case MT_STRING:
             c->kind = MT_C_STR;
             c->check_text = c->type.id != AX_T_BYTEA;

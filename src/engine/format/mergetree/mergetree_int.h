@@ -596,6 +596,8 @@ ax_status ax_mt_read_sized(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n
     AX_MUST_USE;
 ax_status ax_mt_read_array(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
     AX_MUST_USE;
+ax_status ax_mt_read_aggregate(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n,
+                               ax_mt_vals *v) AX_MUST_USE;
 ax_status ax_mt_begin_buckets(ax_task *t, ax_mt_reader *r) AX_MUST_USE;
 ax_status ax_mt_read_buckets(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
     AX_MUST_USE;

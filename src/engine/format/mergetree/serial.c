@@ -176,7 +176,7 @@ ax_status ax_mt_read(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_m
         case MT_F_BUCKETS:
             return ax_mt_read_buckets(t, r, w, n, v);
         case MT_F_AGGREGATE:
-            break;
+            return ax_mt_read_aggregate(t, r, w, n, v);
     }
     return ax_fail(t, AX_EUNSUPPORTED, "type %s is not supported", r->node->type->text);
 }
