@@ -113,6 +113,8 @@ static ax_exec_opts exec_opts(const ax_query_opts *o)
                           .wake_arg = o->wake_arg,
                           .params = o->params,
                           .strict_float_sum = o->strict_float_sum,
+                          .spill = o->spill,
+                          .spill_limit_bytes = o->spill_limit_bytes,
                           .open_files = o->open_files,
                           .conj = o->conj,
                           .nconj = o->nconj};
@@ -193,8 +195,8 @@ ax_next ax_query_next(ax_query *q, ax_batch **out)
     case AX_EXEC_WAIT:
         return AX_NEXT_WAIT;
     case AX_EXEC_REQUEST:
-        q->request.kind = AX_REQ_HOST_FN;
         q->request.u.fn = ax_exec_request(q->x);
+        q->request.kind = q->request.u.fn != NULL ? AX_REQ_HOST_FN : AX_REQ_SPILL_FD;
         return AX_NEXT_REQUEST;
     case AX_EXEC_ERROR:
         break;
@@ -220,11 +222,16 @@ ax_status ax_query_rebind(ax_query *q, const ax_params *params)
 
 const ax_request *ax_query_request(const ax_query *q)
 {
-    return ax_exec_request(q->x) != NULL ? &q->request : NULL;
+    return ax_exec_request(q->x) != NULL || ax_exec_asks_file(q->x) ? &q->request : NULL;
 }
 
 ax_status ax_query_reply(ax_query *q, const ax_reply *r)
 {
+    if (q->request.kind == AX_REQ_SPILL_FD)
+    {
+        ax_exec_reply_file(q->x, r->fd);
+        return AX_OK;
+    }
     return ax_exec_reply(q->x, r->value, r->raised);
 }
 
@@ -259,6 +266,7 @@ void ax_query_profile(const ax_query *q, ax_profile *out)
     out->bytes_cached = p.bytes_cached;
     out->rows_out = p.rows_out;
     out->groups = p.groups;
+    out->spilled_bytes = p.spilled_bytes;
     out->memory_bytes = p.memory_bytes;
     out->memory_peak_bytes = p.memory_peak_bytes;
     out->threads_granted = p.threads_granted;

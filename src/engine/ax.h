@@ -158,7 +158,8 @@ typedef struct ax_query_opts
     void (*wake)(void *arg);       /* called by any thread, must not block; wakes may be merged */
     void *wake_arg;
     ax_params params;              /* values of AX_X_PARAM, copied */
-    bool spill;                    /* the host answers AX_REQ_SPILL_FD; not used yet */
+    bool spill;                    /* the host answers AX_REQ_SPILL_FD */
+    int64_t spill_limit_bytes;     /* of the temporary file, 0: none */
     bool strict_float_sum;
     /* For ax_query_open only.  Files that may have rows that pass conj (columns numbered as
      * declared, params hold), by what is known without opening them, are opened: all of them, or,
@@ -211,7 +212,7 @@ ax_status ax_query_rebind(ax_query *q, const ax_params *params) AX_MUST_USE;
 
 typedef enum ax_req_kind
 {
-    AX_REQ_HOST_FN,   /* apply a host function to distinct values: u.fn.  The only one asked yet */
+    AX_REQ_HOST_FN,   /* apply a host function to distinct values: u.fn */
     AX_REQ_SPILL_FD   /* a descriptor of an unlinked temporary file, read-write: reply->fd */
 } ax_req_kind;
 
@@ -257,7 +258,7 @@ typedef struct ax_profile
     uint64_t requests, bytes_read, bytes_cached;
     uint64_t rows_out;
     uint64_t groups;                              /* groups of the top aggregate */
-    uint64_t spilled_bytes;                       /* always 0 yet */
+    uint64_t spilled_bytes;                       /* written to the temporary file */
     int64_t memory_bytes, memory_peak_bytes;
     uint32_t threads_granted, threads_peak;
     uint64_t elapsed_ns, cpu_ns;                  /* since the first next; CPU of all jobs */

@@ -18,13 +18,17 @@
  */
 #include "postgres.h"
 
+#include <fcntl.h>
+
 #include "access/parallel.h"
+#include "commands/tablespace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
@@ -37,6 +41,7 @@ struct AfdwQuery
 	ResourceOwner owner;		/* NULL once released or forgotten */
 	MemoryContextCallback callback;
 	AfdwHosts  *hosts;			/* answers its questions; NULL: it has none */
+	File		temp;			/* what it spills to; 0: nothing */
 	AfdwQuery  *next;			/* list of live queries */
 	bool		watched;		/* others shall see it */
 	AfdwActivity activity;
@@ -75,6 +80,9 @@ query_destroy(AfdwQuery *query, bool failed)
 		ax_query_destroy(query->q);
 	}
 	query->q = NULL;
+	if (query->temp > 0)
+		FileClose(query->temp);
+	query->temp = 0;
 }
 
 #if PG_VERSION_NUM >= 170000
@@ -84,6 +92,7 @@ owner_release(Datum res)
 	AfdwQuery  *query = (AfdwQuery *) DatumGetPointer(res);
 
 	query->owner = NULL;
+	query->temp = 0;			/* the owner closes it */
 	query_destroy(query, true);
 }
 
@@ -116,6 +125,7 @@ owner_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, void 
 		if (isCommit)
 			elog(WARNING, "analytics_fdw query leaked past the end of its resource owner");
 		query->owner = NULL;
+		query->temp = 0;		/* the owner closes it */
 		query_destroy(query, true);
 	}
 }
@@ -243,6 +253,8 @@ fill_opts(ax_query_opts *o, const AfdwOptions *opts)
 	o->memory_limit_bytes = afdw_memory_limit_bytes(opts->memory_limit);
 	o->allow = afdw_allowed();
 	o->strict_float_sum = afdw_strict_float_sum;
+	o->spill = afdw_enable_spill;
+	o->spill_limit_bytes = temp_file_limit >= 0 ? Max((int64) temp_file_limit * 1024, 1) : 0;
 	o->wake = wake_backend;
 	o->wake_arg = MyLatch;
 }
@@ -387,6 +399,43 @@ afdw_query_raise(AfdwQuery *query, const ax_error *err)
 	afdw_ereport(err);
 }
 
+/*
+ * A descriptor of a temporary file.
+ *
+ * The file is PostgreSQL's own, so tablespaces, statistics and clean-up are;
+ * the engine gets a duplicate, since the original may be closed at any time
+ * to make room for others.
+ */
+static int
+open_temp(AfdwQuery *query)
+{
+	ResourceOwner save = CurrentResourceOwner;
+	int			fd;
+
+	if (query->temp > 0)
+		FileClose(query->temp);
+	query->temp = 0;
+	PrepareTempTablespaces();
+	/* A cursor is fetched from under other owners. */
+	if (query->owner)
+		CurrentResourceOwner = query->owner;
+	PG_TRY();
+	{
+		query->temp = OpenTemporaryFile(false);
+	}
+	PG_FINALLY();
+	{
+		CurrentResourceOwner = save;
+	}
+	PG_END_TRY();
+	fd = fcntl(FileGetRawDesc(query->temp), F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not duplicate descriptor of temporary file: %m")));
+	return fd;
+}
+
 /* The engine asks for something that only the host has. */
 static void
 answer_request(AfdwQuery *query)
@@ -397,7 +446,9 @@ answer_request(AfdwQuery *query)
 	reply.fd = -1;
 	if (request->kind == AX_REQ_HOST_FN)
 		afdw_hosts_answer(query->hosts, request->u.fn, &reply);
-	else if (request->kind != AX_REQ_SPILL_FD)
+	else if (request->kind == AX_REQ_SPILL_FD)
+		reply.fd = open_temp(query);
+	else
 		elog(ERROR, "analytics_fdw: unexpected request %d of the engine", (int) request->kind);
 	if (ax_query_reply(query->q, &reply) != AX_OK)
 		afdw_ereport(ax_query_error(query->q));

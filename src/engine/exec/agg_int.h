@@ -181,12 +181,13 @@ typedef struct ax_agg
 ax_status ax_agg_set_for(ax_task *t, ax_agg *g, const ax_agg_arg *a, int32_t *set) AX_MUST_USE;
 
 /* Lay out the tables, once the group's layout is known. */
-ax_status ax_agg_sets_init(ax_task *t, ax_agg *g, double est_groups) AX_MUST_USE;
+ax_status ax_agg_sets_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec) AX_MUST_USE;
 void ax_agg_sets_fini(ax_agg *g);
 
 /* Add the values of a batch whose rows belong to row[0..nsel) (NULL: no keys). */
 ax_status ax_agg_sets_put(ax_task *t, ax_agg *g, uint32_t lane, const ax_batch *in,
                           uint8_t *const *row) AX_MUST_USE;
+ax_status ax_agg_sets_relieve(ax_task *t, ax_agg *g, uint32_t lane) AX_MUST_USE;
 ax_status ax_agg_sets_end(ax_task *t, ax_agg *g, uint32_t lane) AX_MUST_USE;
 
 /* Update set steps from the pairs of part `part` of `nparts`.  Groups are found in dir and their

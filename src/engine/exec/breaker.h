@@ -19,10 +19,8 @@
  * Ordered breakers (sort, top-N) have one part, or parts whose concatenation is the order
  * (`ordered` set): the driver then takes them in sequence.
  *
- * Spilling.  put cannot wait for the host, so it never asks for a descriptor: a breaker near its
- * limit goes on in a reserve, says so to the driver, and spills at the next batch boundary with the
- * descriptor that the driver has got by then (fields and an op to come with the first breaker that
- * spills).
+ * Spilling.  put cannot wait for the host: a breaker that is short of memory and finds no temporary
+ * file goes on, and the driver sees to the file before the lane's next batch (spill.h).
  *
  * Cancel: every call checks ax_task_stopped at least every 5 ms and returns AX_ESTOPPED.
  * Memory: everything is charged to t->budget through the breaker's own arenas and slabs; destroy
@@ -30,6 +28,7 @@
 #ifndef AX_BREAKER_H
 #define AX_BREAKER_H
 
+#include "exec/spill.h"
 #include "func/func.h"
 #include "vector/vector.h"
 
@@ -82,6 +81,7 @@ typedef struct ax_agg_spec
     bool strict_float_sum;     /* one lane, input order */
     int64_t group_limit;       /* > 0: any so many groups suffice (LIMIT without ORDER BY): groups
                                 * fixed when so many are known, others dropped */
+    ax_spill *spill;           /* borrowed; NULL: everything stays in memory */
     const ax_order_key *top;   /* only the first groups by this integer column of the output are
                                 * wanted, how many tells ax_agg_tighten; NULL: all */
     bool top_ties;             /* and so are all groups equal to the last of them */

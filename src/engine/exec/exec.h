@@ -130,6 +130,8 @@ typedef struct ax_exec_opts
     void *wake_arg;
     ax_params params;
     bool strict_float_sum;
+    bool spill;                   /* the host gives a temporary file when it is asked */
+    int64_t spill_limit_bytes;    /* of that file; 0: none */
     bool list_only;               /* an opening stops when it has the list of files */
     uint32_t open_files;          /* with the next two: which files an opening opens */
     ax_expr *const *conj;
@@ -149,7 +151,7 @@ typedef struct ax_exec_profile
     uint64_t files_pruned[AX_PRUNED_CNT], splits_pruned[AX_PRUNED_CNT];
     ax_scan_stats scan;
     uint64_t requests, bytes_read, bytes_cached;
-    uint64_t rows_out, groups;
+    uint64_t rows_out, groups, spilled_bytes;
     int64_t memory_bytes, memory_peak_bytes;
     uint32_t threads_granted, threads_peak;
     uint64_t elapsed_ns, cpu_ns, open_ns, aggregate_ns, sort_ns;
@@ -173,6 +175,10 @@ ax_status ax_exec_rebind(ax_exec *x, const ax_params *params) AX_MUST_USE;
 const ax_host_need *ax_exec_request(const ax_exec *x);
 ax_status ax_exec_reply(ax_exec *x, const ax_value *value, const ax_error *const *raised)
     AX_MUST_USE;
+
+/* Or it was for a temporary file: a descriptor, owned by the run from now on; -1: refused. */
+bool ax_exec_asks_file(const ax_exec *x);
+void ax_exec_reply_file(ax_exec *x, int fd);
 
 ax_status ax_exec_feed(ax_exec *x, uint32_t input, const ax_batch *rows, bool *full) AX_MUST_USE;
 ax_status ax_exec_feed_end(ax_exec *x, uint32_t input) AX_MUST_USE;

@@ -296,6 +296,7 @@ struct ax_exec
     struct ax_facts *facts;
     ax_exec_opts o;
     ax_budget budget;
+    ax_spill spill;
     ax_arena *base;              /* parameters */
     ax_task task;                /* the host's thread; its arena holds the compiled run */
     ax_group *group;
@@ -412,6 +413,7 @@ bool ax_out_push(ax_lane *l, ax_held *h); /* false: full, the lane is listed as 
 ax_exec_next_result ax_out_next(ax_exec *x, ax_batch **out);
 void ax_out_clear(ax_exec *x);            /* drop everything queued; no job may run */
 void ax_host_ask(ax_lane *l, const ax_host_need *need);
+bool ax_host_ask_file(ax_lane *l);        /* false: the host has answered already */
 bool ax_host_waits(ax_lane *l); /* the host still reads what the lane asked */
 ax_status ax_input_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
 

@@ -124,6 +124,7 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
     out->splits_done = LOAD(splits_done);
     out->rows_out = LOAD(rows_out);
     out->groups = top_groups(x);
+    out->spilled_bytes = (uint64_t) LOAD(spill.end_bytes);
     out->host_calls = LOAD(host_calls);
     out->host_values = LOAD(host_values);
     out->aggregate_ns = LOAD(agg_ns);

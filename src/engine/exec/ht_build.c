@@ -17,6 +17,8 @@ typedef struct builder
     ax_ht_merge merge;
     void *arg;
     bool distinct;               /* input has no equal rows: no directory needed */
+    bool copy;                   /* waiting rows will not stay where they are */
+    ax_ht_rows copies;           /* in mem */
     uint32_t n;                  /* rows waiting */
     uint8_t *row[ABSORB_ROWS];
     uint64_t hash[ABSORB_ROWS];
@@ -46,6 +48,16 @@ static inline ax_status group_add(builder *b, uint8_t *row)
         AX_TRY(block_add(b));
     g->last->row[g->last->n++] = row;
     g->n++;
+    return AX_OK;
+}
+
+static ax_status keep_copy(builder *b, uint64_t hash, uint8_t **row)
+{
+    const ax_ht_layout *lay = &b->ht->lay;
+    uint8_t *from = *row;
+
+    AX_NEW(b->t, *row, ax_ht_row_add(b->mem, lay, &b->copies, hash, ax_ht_img(lay, from)));
+    memcpy(*row + lay->state_off, from + lay->state_off, lay->row_bytes - lay->state_off);
     return AX_OK;
 }
 
@@ -80,6 +92,8 @@ AX_HT_INLINE ax_status upsert(builder *b, uint8_t **dst, uint8_t **src, uint32_t
             src[m++] = row;
             continue;
         }
+        if (__builtin_expect(b->copy, 0))
+            AX_TRY(keep_copy(b, h, &row));
         d->slot[s] = h << 48 | (uint64_t) (uintptr_t) row;
         d->n++;
         AX_TRY(group_add(b, row));
@@ -170,6 +184,14 @@ static ax_status take_all(builder *b, const ax_ht_rows *rows)
     return AX_OK;
 }
 
+/* A spilled row; NULL: those before are about to go. */
+static ax_status take_spilled(void *arg, uint8_t *row)
+{
+    builder *b = (builder *) arg;
+
+    return row != NULL ? take(b, row) : absorb(b);
+}
+
 ax_status ax_ht_null_row(ax_task *t, ax_ht *ht, ax_ht_merge merge, void *arg, uint8_t **out)
 {
     *out = NULL;
@@ -202,7 +224,7 @@ static uint64_t count_rows(const ax_ht *ht, uint32_t part, uint32_t nparts, uint
 
         local += mine;
         for (uint32_t p = part; l->part != NULL && p < part + nparts; p++)
-            *staged += l->part[p].n;
+            *staged += l->part[p].n + (l->spilled != NULL ? l->spilled[p].rows : 0);
         *lanes += mine > 0;
     }
     return local;
@@ -233,5 +255,10 @@ ax_status ax_ht_build(ax_task *t, ax_ht *ht, ax_arena *mem, uint32_t part, uint3
     for (uint32_t i = 0; i < ht->nlanes; i++)
         for (uint32_t p = part; ht->lane[i]->part != NULL && p < part + nparts; p++)
             AX_TRY(take_all(&b, &ht->lane[i]->part[p]));
-    return absorb(&b);
+    AX_TRY(absorb(&b));
+    b.copy = true;
+    for (uint32_t i = 0; i < ht->nlanes; i++)
+        for (uint32_t p = part; p < part + nparts; p++)
+            AX_TRY(ax_ht_unspill(t, ht, ht->lane[i], mem, p, take_spilled, &b));
+    return AX_OK;
 }

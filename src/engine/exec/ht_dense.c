@@ -198,6 +198,12 @@ static ax_status set_total(ax_task *t, ax_ht_lane *l, ax_ht_dense *ds, uint32_t 
     return AX_OK;
 }
 
+void ax_ht_dense_forget(ax_ht_lane *l)
+{
+    if (l->dense != NULL)
+        l->dense->total = 0;
+}
+
 /* Domains of this batch.  *same: the array still holds; *fits: there is one. */
 static ax_status look(ax_task *t, ax_ht_lane *l, ax_ht_dense *ds, const ax_vec *const *col,
                       uint32_t nkeys, const uint16_t *sel, uint32_t n, bool *same, bool *fits)

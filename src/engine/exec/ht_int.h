@@ -27,6 +27,7 @@
 #define AX_HT_INT_H
 
 #include "base/hash.h"
+#include "exec/spill.h"
 #include "vector/vector.h"
 
 #include <pthread.h>
@@ -70,14 +71,34 @@ typedef struct ax_ht_chunk
 {
     struct ax_ht_chunk *next;
     uint64_t used_bytes;   /* valid once the chunk is no longer the last */
+    uint64_t cap_bytes;    /* with this header */
 } ax_ht_chunk;
+
+/* Chunks of ordinary sizes to use again, and how much memory their users have. */
+#define AX_HT_CHUNK_SIZES 4u /* 1, 4, 16, 64 KiB */
+typedef struct ax_ht_spare
+{
+    ax_ht_chunk *chunk[AX_HT_CHUNK_SIZES];
+    uint64_t used_bytes;
+} ax_ht_spare;
 
 typedef struct ax_ht_rows
 {
     uint8_t *at, *end;     /* free room in the last chunk */
     ax_ht_chunk *first, *last;
     uint64_t n;
+    ax_ht_spare *spare;    /* chunks come from there first; NULL: only from the arena */
 } ax_ht_rows;
+
+/* Rows of a partition in the temporary file. */
+typedef struct ax_ht_extent
+{
+    struct ax_ht_extent *next;
+    int64_t off;
+    uint64_t bytes;
+} ax_ht_extent;
+
+typedef struct ax_ht_spilled { ax_ht_extent *first; uint64_t rows; } ax_ht_spilled;
 
 typedef struct ax_ht_dir
 {
@@ -97,6 +118,9 @@ typedef struct ax_ht_lane
     ax_ht_dir dir;
     ax_ht_rows local;
     ax_ht_rows *part;      /* [2^pbits] once frozen */
+    ax_ht_spare spare;     /* of part */
+    ax_ht_spilled *spilled; /* [2^pbits] or NULL */
+    uint8_t *spill_buf;    /* or NULL */
     uint8_t *null_row;     /* or NULL */
     uint8_t *trash;        /* row of dropped groups, or NULL */
     uint8_t **sorted;      /* [local.n] local rows by partition, made by ax_ht_lane_end */
@@ -105,8 +129,9 @@ typedef struct ax_ht_lane
     uint64_t *img;         /* [AX_BATCH_ROWS * kw] */
     uint64_t *hash;        /* [AX_BATCH_ROWS] */
     /* Thresholds, in fields so that tests can lower them: groups of the own table, rows after which
-     * its use is judged, staged rows after which freezing is judged. */
-    uint64_t freeze_rows, bypass_rows, thaw_rows;
+     * its use is judged, staged rows after which freezing is judged; bytes of staged rows worth a
+     * write to the temporary file. */
+    uint64_t freeze_rows, bypass_rows, thaw_rows, quota_bytes;
     uint64_t probed, missed; /* since frozen */
     uint64_t staged_mark;  /* value of `staged` at the last look at repeats */
     uint64_t staged;
@@ -126,6 +151,7 @@ typedef struct ax_ht
     uint32_t pbits;          /* log2 of partitions */
     uint64_t freeze_rows;
     int64_t group_limit;     /* 0: none */
+    ax_spill *spill;         /* borrowed; NULL: staged rows stay in memory */
     ax_ht_lane **lane;       /* [nlanes] */
     /* Groups chosen under group_limit: guarded by lock until `full`, then immutable. */
     pthread_mutex_t lock;
@@ -196,6 +222,9 @@ static inline void ax_ht_rows_close(ax_ht_rows *rows)
         rows->last->used_bytes = (uint64_t) (rows->at - (uint8_t *) (rows->last + 1));
 }
 
+/* Take a chunk that nobody uses any more. */
+void ax_ht_spare_put(ax_ht_spare *s, ax_ht_chunk *c);
+
 ax_status ax_ht_dir_init(ax_task *t, ax_arena *mem, ax_ht_dir *d, uint64_t expect) AX_MUST_USE;
 ax_status ax_ht_dir_grow(ax_task *t, ax_arena *mem, const ax_ht_layout *lay, ax_ht_dir *d)
     AX_MUST_USE;
@@ -239,6 +268,20 @@ ax_status ax_ht_dense_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec
 /* The same for images and hashes that stand in l->img and l->hash. */
 ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
                                const uint8_t *null, uint8_t **row) AX_MUST_USE;
+
+/* Groups that the lane does not know are staged from now on. */
+ax_status ax_ht_freeze(ax_task *t, const ax_ht *ht, ax_ht_lane *l) AX_MUST_USE;
+void ax_ht_dense_forget(ax_ht_lane *l);
+
+/* ht_spill.c.  Between batches: when memory is short, write staged rows to the temporary file.
+ * Addresses of rows that the caller has got before are void. */
+ax_status ax_ht_relieve(ax_task *t, ax_ht *ht, ax_ht_lane *l) AX_MUST_USE;
+
+/* Hand the spilled rows of a partition to take; the row is valid until take(arg, NULL).  mem: room
+ * to read. */
+typedef ax_status (*ax_ht_take)(void *arg, uint8_t *row);
+ax_status ax_ht_unspill(ax_task *t, const ax_ht *ht, const ax_ht_lane *l, ax_arena *mem,
+                        uint32_t part, ax_ht_take take, void *arg) AX_MUST_USE;
 
 /* No more rows for this lane. */
 ax_status ax_ht_lane_end(ax_task *t, ax_ht *ht, ax_ht_lane *l) AX_MUST_USE;

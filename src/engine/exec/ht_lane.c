@@ -17,6 +17,7 @@
 #define BYPASS_ROWS ((uint64_t) 256 << 10)
 #define THAW_ROWS ((uint64_t) 512 << 10)
 #define THAW_BYTES 300u /* staged bytes of a key behind its first row: a larger table pays */
+#define QUOTA_BYTES ((uint64_t) 256 << 10)
 #define CHOSEN_MAX 16384
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -43,6 +44,7 @@ static ax_status lane_init(ax_task *t, ax_arena *a, const ax_ht *ht, ax_ht_lane 
     l->freeze_rows = ht->freeze_rows;
     l->bypass_rows = BYPASS_ROWS;
     l->thaw_rows = THAW_ROWS;
+    l->quota_bytes = QUOTA_BYTES;
     AX_NEW(t, l->mem, ax_arena_create(t->budget, 0));
     AX_NEW(t, l->scratch, ax_arena_create(t->budget, 0));
     AX_NEW(t, l->img, ax_arena_values(l->mem, sizeof(uint64_t) * AX_BATCH_ROWS * kw));
@@ -97,11 +99,13 @@ void ax_ht_fini(ax_ht *ht)
 
 /* ---- groups that are not in the directory ---------------------------------------------------- */
 
-static ax_status freeze(ax_task *t, const ax_ht *ht, ax_ht_lane *l)
+ax_status ax_ht_freeze(ax_task *t, const ax_ht *ht, ax_ht_lane *l)
 {
     if (l->part == NULL)
     {
         AX_NEW(t, l->part, ax_arena_alloc0(l->mem, sizeof(*l->part) << ht->pbits));
+        for (uint32_t p = 0; ht->spill != NULL && p < 1u << ht->pbits; p++)
+            l->part[p].spare = &l->spare;
         AX_NEW(t, l->sample, ax_arena_alloc0(l->mem, sizeof(*l->sample) * AX_HT_SAMPLE));
     }
     l->frozen = true;
@@ -222,7 +226,7 @@ static __attribute__((noinline)) ax_status missing(ax_task *t, ax_ht *ht, ax_ht_
     }
     if (l->local.n >= l->freeze_rows)
     {
-        AX_TRY(freeze(t, ht, l));
+        AX_TRY(ax_ht_freeze(t, ht, l));
         return stage(t, ht, l, hash, img, row);
     }
     return insert(t, ht, l, hash, img, row);
@@ -342,7 +346,8 @@ ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
             l->bypass = l->missed * 4 > l->probed * 3;
             l->probed = l->missed = 0;
         }
-        if (l->staged - l->staged_mark >= l->thaw_rows)
+        if (l->staged - l->staged_mark >= l->thaw_rows
+            && (ht->spill == NULL || !ax_spill_pressed(ht->spill, 4)))
             maybe_thaw(ht, l);
     }
     switch (ht->lay.shape)

@@ -8,6 +8,41 @@
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Number of an ordinary size; AX_HT_CHUNK_SIZES: another size. */
+static uint32_t size_class(uint64_t bytes)
+{
+    uint32_t i = 0;
+
+    while (i < AX_HT_CHUNK_SIZES && bytes != CHUNK_FIRST_BYTES << 2 * i)
+        i++;
+    return i;
+}
+
+/* Chunks of other sizes are lost until the arena ends. */
+void ax_ht_spare_put(ax_ht_spare *s, ax_ht_chunk *c)
+{
+    uint32_t i = size_class(c->cap_bytes);
+
+    if (i == AX_HT_CHUNK_SIZES)
+        return;
+    c->next = s->chunk[i];
+    s->chunk[i] = c;
+}
+
+static ax_ht_chunk *chunk_alloc(ax_arena *mem, ax_ht_spare *s, uint64_t bytes)
+{
+    uint32_t i = s != NULL ? size_class(bytes) : AX_HT_CHUNK_SIZES;
+    ax_ht_chunk *c;
+
+    if (s != NULL)
+        s->used_bytes += bytes;
+    if (i == AX_HT_CHUNK_SIZES || s->chunk[i] == NULL)
+        return (ax_ht_chunk *) ax_arena_alloc(mem, bytes);
+    c = s->chunk[i];
+    s->chunk[i] = c->next;
+    return c;
+}
+
 static bool chunk_add(ax_arena *mem, ax_ht_rows *rows, uint64_t need)
 {
     uint64_t bytes = CHUNK_FIRST_BYTES;
@@ -21,10 +56,11 @@ static bool chunk_add(ax_arena *mem, ax_ht_rows *rows, uint64_t need)
     }
     if (bytes < need + sizeof(*c))
         bytes = need + sizeof(*c);
-    c = (ax_ht_chunk *) ax_arena_alloc(mem, bytes);
+    c = chunk_alloc(mem, rows->spare, bytes);
     if (c == NULL)
         return false;
     ax_ht_rows_close(rows);
+    c->cap_bytes = bytes;
     c->next = NULL;
     c->used_bytes = 0;
     if (rows->last != NULL)

@@ -173,9 +173,12 @@ static ax_status agg_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec, uint32
     for (uint32_t i = 0; i < g->nsteps; i++)
         g->step[i].off += g->ht.lay.state_off;
     AX_TRY(ax_ht_init(t, g->arena, &g->ht, nlanes, spec->est_groups, spec->group_limit));
+    /* Pairs of sets keep addresses of the strings of their group. */
+    if (g->nsets == 0 || g->ht.lay.str_w == g->ht.lay.kw)
+        g->ht.spill = spec->spill;
     if (g->nsets > 0)
     {
-        AX_TRY(ax_agg_sets_init(t, g, spec->est_groups));
+        AX_TRY(ax_agg_sets_init(t, g, spec));
         pthread_mutex_init(&g->lock, NULL);
         g->has_lock = true;
     }
@@ -339,6 +342,8 @@ static ax_status agg_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
         return AX_OK;
     g->rows_in[lane * 16] += in->nsel;
     ax_arena_reset(l->scratch);
+    AX_TRY(ax_ht_relieve(t, &g->ht, l));
+    AX_TRY(ax_agg_sets_relieve(t, g, lane));
     if (g->nkeys == 0)
     {
         AX_TRY(update_steps(t, g, lane, in, NULL, g->one[lane]));

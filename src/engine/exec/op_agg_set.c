@@ -68,15 +68,15 @@ static ax_status pair_layout(ax_task *t, ax_agg *g, ax_agg_set *s)
     return AX_OK;
 }
 
-ax_status ax_agg_sets_init(ax_task *t, ax_agg *g, double est_groups)
+ax_status ax_agg_sets_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec)
 {
-    (void) est_groups;
     pick_hash_key(g);
     for (uint32_t i = 0; i < g->nsets; i++)
     {
         AX_TRY(pair_layout(t, g, &g->set[i]));
         AX_TRY(ax_ht_init(t, g->arena, &g->set[i].ht, g->b.nlanes, 0, 0));
         g->set[i].ht.pbits = PAIR_BITS;
+        g->set[i].ht.spill = spec->spill;
     }
     return AX_OK;
 }
@@ -182,6 +182,13 @@ ax_status ax_agg_sets_put(ax_task *t, ax_agg *g, uint32_t lane, const ax_batch *
 {
     for (uint32_t i = 0; i < g->nsets; i++)
         AX_TRY(set_put(t, g, &g->set[i], lane, in, row));
+    return AX_OK;
+}
+
+ax_status ax_agg_sets_relieve(ax_task *t, ax_agg *g, uint32_t lane)
+{
+    for (uint32_t i = 0; i < g->nsets; i++)
+        AX_TRY(ax_ht_relieve(t, &g->set[i].ht, g->set[i].ht.lane[lane]));
     return AX_OK;
 }
 

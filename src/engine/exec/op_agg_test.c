@@ -316,6 +316,8 @@ static ax_status create(run *r, const ax_agg_spec *s)
     return st;
 }
 
+static ax_spill *spill; /* of all cases, or NULL */
+
 /* Make small tables behave like large ones. */
 static void lower_thresholds(ax_ht *ht)
 {
@@ -323,6 +325,7 @@ static void lower_thresholds(ax_ht *ht)
     {
         ht->lane[i]->freeze_rows = 100 + below(1000);
         ht->lane[i]->bypass_rows = 3000;
+        ht->lane[i]->quota_bytes = 4000 + below(60000);
         ht->lane[i]->thaw_rows = below(2) ? 5000 : UINT64_MAX;
     }
 }
@@ -335,10 +338,10 @@ static void run_case(const table *t, const ax_agg_spec *s, uint32_t nlanes)
     run_init(&r, t, nlanes, INT64_MAX);
     assert_int_equal(create(&r, s), AX_OK);
     g = (ax_agg *) (void *) r.b;
-    if (below(2))
+    if (below(2) || spill != NULL)
         lower_thresholds(&g->ht);
     for (uint32_t i = 0; i < g->nsets; i++)
-        if (below(2))
+        if (below(2) || spill != NULL)
             lower_thresholds(&g->set[i].ht);
     assert_int_equal(run_all(&r), AX_OK);
     check(t, &r, s);
@@ -384,7 +387,7 @@ static void random_case(const gen *keys, uint32_t nkeys, uint32_t nrows, uint32_
     gen g[24];
     table t;
     ax_agg_arg a[MOST_AGGS];
-    ax_agg_spec s = {.nkeys = nkeys, .arg = a, .group_limit = group_limit};
+    ax_agg_spec s = {.nkeys = nkeys, .arg = a, .group_limit = group_limit, .spill = spill};
 
     if (nkeys > 0)
         memcpy(g, keys, sizeof(*g) * nkeys);
@@ -489,6 +492,78 @@ static void group_limit(void **state)
     for (uint32_t i = 0; i < 8; i++)
         random_case(g, 1 + i % 2, ax_test_scale(20000), 1 + 3 * below(2), 1 + below(40));
     random_case(g, 2, ax_test_scale(60000), 4, ax_test_scale(20000));
+}
+
+/* All tables think that memory is short and write what they stage to a file. */
+static void spilled(void **state)
+{
+    static const gen g[] = {
+        {AX_T_INT8, 9000, 1, 20}, {AX_T_TEXT, 700, 3, 20}, {AX_T_TEXT, 0, 1, 20}};
+    ax_budget full = {.used_bytes = 1000, .limit_bytes = 1000};
+    ax_spill file;
+    uint32_t times = 0;
+    FILE *f = tmpfile();
+
+    (void) state;
+    assert_non_null(f);
+    for (uint32_t i = 0; i < 16; i++)
+    {
+        ax_spill_init(&file, &full, true, 0);
+        ax_spill_give(&file, dup(fileno(f)));
+        spill = &file;
+        random_case(g + i % 3, 1 + i % 2 * (i % 3 < 2), ax_test_scale(20000), 1 + i % 4, 0);
+        random_case(g, 3, ax_test_scale(20000), 1 + i % 8, i % 4 ? 0 : 20);
+        times += file.end_bytes > 0;
+        ax_spill_close(&file);
+    }
+    assert_true(times > 8); /* a table of few groups does not */
+    spill = NULL;
+    fclose(f);
+}
+
+/* The file is refused, at its limit, or cut by somebody: an error or the right result. */
+static void spill_fails(void **state)
+{
+    static const gen g[] = {{AX_T_INT8, 0, 1, 20}};
+    ax_budget full = {.used_bytes = 1000, .limit_bytes = 1000};
+    ax_agg_spec s = {.nkeys = 1};
+    ax_spill file;
+    table t;
+
+    (void) state;
+    table_make(&t, ax_test_scale(30000), g, 1, 100);
+    s.key_type = t.type;
+    s.spill = &file;
+    for (uint32_t i = 0; i < 3; i++)
+    {
+        FILE *f = tmpfile();
+        ax_status st;
+        run r;
+
+        ax_spill_init(&file, &full, true, i == 1 ? 10000 : 0);
+        ax_spill_give(&file, i == 0 ? -1 : dup(fileno(f)));
+        run_init(&r, &t, 2, INT64_MAX);
+        assert_int_equal(create(&r, &s), AX_OK);
+        lower_thresholds(&((ax_agg *) (void *) r.b)->ht);
+        for (uint32_t k = 0; k < 2; k++)
+            ((ax_agg *) (void *) r.b)->ht.lane[k]->thaw_rows = UINT64_MAX;
+        st = on_lanes(&r, feed_thread);
+        if (i == 2)
+        {
+            assert_int_equal(st, AX_OK);
+            assert_true(file.end_bytes > 0);
+            assert_int_equal(ftruncate(fileno(f), 0), 0);
+        }
+        if (st == AX_OK)
+            st = run_all_fed(&r);
+        assert_int_equal(st, i == 0 ? AX_OK : i == 1 ? AX_ELIMIT : AX_EIO);
+        if (i == 0)
+            check(&t, &r, &s);
+        run_free(&r);
+        ax_spill_close(&file);
+        fclose(f);
+    }
+    table_free(&t);
 }
 
 /* Rows of out[col] that are wanted under this bound. */
@@ -717,6 +792,7 @@ int main(void)
         cmocka_unit_test(many_keys),  cmocka_unit_test(many_groups),
         cmocka_unit_test(many_distinct),
         cmocka_unit_test(group_limit), cmocka_unit_test(top_groups),
+        cmocka_unit_test(spilled), cmocka_unit_test(spill_fails),
         cmocka_unit_test(budget),
         cmocka_unit_test(stopped),    cmocka_unit_test(float_sums),
         cmocka_unit_test(sum_int8_is_exact), cmocka_unit_test(averages),

@@ -286,28 +286,50 @@ ax_exec_next_result ax_out_next(ax_exec *x, ax_batch **out)
 
 /* ---- requests to the host -------------------------------------------------------------------- */
 
+/* Put the lane at the end of those that wait.  Under lock; true: the host has to be woken. */
+static bool host_enqueue(ax_exec *x, ax_lane *l, const ax_host_need *need)
+{
+    bool first = x->host_head == NULL;
+
+    l->need = need;
+    l->waits_host = true;
+    l->next_wait = NULL;
+    if (first)
+        x->host_head = l;
+    else
+        x->host_tail->next_wait = l;
+    x->host_tail = l;
+    return first;
+}
+
 void ax_host_ask(ax_lane *l, const ax_host_need *need)
 {
     ax_exec *x = l->stage->x;
-    bool first = false;
+    bool first;
 
     pthread_mutex_lock(&x->lock);
-    if (!l->waits_host)
-    {
-        l->need = need;
-        l->waits_host = true;
-        l->next_wait = NULL;
-        first = x->host_head == NULL;
-        if (x->host_tail != NULL)
-            x->host_tail->next_wait = l;
-        else
-            x->host_head = l;
-        x->host_tail = l;
-    }
+    first = !l->waits_host && host_enqueue(x, l, need);
     pthread_mutex_unlock(&x->lock);
     l->asked = true;
     if (first)
         wake_host(x);
+}
+
+/* A lane without a need waits for the temporary file. */
+bool ax_host_ask_file(ax_lane *l)
+{
+    ax_exec *x = l->stage->x;
+    bool first = false, ask;
+
+    pthread_mutex_lock(&x->lock);
+    ask = ax_spill_must_ask(&x->spill);
+    if (ask)
+        first = host_enqueue(x, l, NULL);
+    pthread_mutex_unlock(&x->lock);
+    l->asked |= ask;
+    if (first)
+        wake_host(x);
+    return ask;
 }
 
 /* A wake for another reason (a read that came late) must not let the lane run: it would write over
@@ -333,6 +355,40 @@ const ax_host_need *ax_exec_request(const ax_exec *x)
     need = w->host_head != NULL ? w->host_head->need : NULL;
     pthread_mutex_unlock(&w->lock);
     return need;
+}
+
+bool ax_exec_asks_file(const ax_exec *x)
+{
+    ax_exec *w = (ax_exec *) x;
+    bool asks;
+
+    pthread_mutex_lock(&w->lock);
+    asks = w->host_head != NULL && w->host_head->need == NULL;
+    pthread_mutex_unlock(&w->lock);
+    return asks;
+}
+
+/* All lanes that wait for the file go on, wherever they stand in the list. */
+void ax_exec_reply_file(ax_exec *x, int fd)
+{
+    ax_lane **link, *l, *last = NULL;
+
+    pthread_mutex_lock(&x->lock);
+    ax_spill_give(&x->spill, fd);
+    for (link = &x->host_head; (l = *link) != NULL;)
+    {
+        if (l->need != NULL)
+        {
+            last = l;
+            link = &l->next_wait;
+            continue;
+        }
+        *link = l->next_wait;
+        l->waits_host = false;
+        ax_job_wake(&l->job);
+    }
+    x->host_tail = last;
+    pthread_mutex_unlock(&x->lock);
 }
 
 ax_status ax_exec_reply(ax_exec *x, const ax_value *value, const ax_error *const *raised)

@@ -257,6 +257,8 @@ static ax_status step_sink(ax_lane *l, ax_go *go)
         AX_TRY(s->breaker->ops->put(&l->task, s->breaker, l->slot, l->batch));
         atomic_fetch_add_explicit(busy_counter(l->stage->x, s), ax_exec_now_ns() - begin_ns,
                                   memory_order_relaxed);
+        if (ax_spill_must_ask(&l->stage->x->spill) && ax_host_ask_file(l))
+            *go = AX_GO_PARK;
         break;
     }
     return after_batch(l);
@@ -429,6 +431,7 @@ static ax_status make_breaker(ax_exec *x, ax_sink *s)
     if (s->kind != AX_SINK_AGG && s->kind != AX_SINK_ORDER)
         return AX_OK;
     AX_NEW(t, s->arena, ax_arena_create(&x->budget, 0));
+    s->agg.spill = x->spill.allowed ? &x->spill : NULL;
     if (s->kind == AX_SINK_AGG)
         return ax_agg_create(t, s->arena, &s->agg, s->nlanes, &s->breaker);
     if (s->top_of != NULL)

@@ -55,6 +55,7 @@ static ax_status make(ax_env *env, const ax_exec_opts *o, ax_exec **out)
     ax_error_clear(&x->error);
     ax_budget_init(&x->budget, "query",
                    o->memory_limit_bytes > 0 ? o->memory_limit_bytes : INT64_MAX, env->budget);
+    ax_spill_init(&x->spill, &x->budget, o->spill, o->spill_limit_bytes);
     atomic_fetch_add_explicit(&env->queries, 1, memory_order_relaxed);
     AX_TRY(ax_exec_task(x, &x->task));
     x->task.stop = NULL;
@@ -163,6 +164,7 @@ static void finish(ax_exec *x, ax_exec_state state)
     ax_facts_free(x);
     ax_exec_release(x);
     ax_out_clear(x);
+    ax_spill_close(&x->spill);
 }
 
 ax_exec_next_result ax_exec_next(ax_exec *x, ax_batch **out)
@@ -216,6 +218,7 @@ static void reset(ax_exec *x)
     if (x->task.arena != NULL)
         ax_exec_uncompile(x);
     ax_out_clear(x);
+    ax_spill_close(&x->spill);
     ax_group_destroy(x->group);
     x->group = NULL;
 }
