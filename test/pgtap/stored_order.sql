@@ -67,7 +67,9 @@ SELECT ok(same(q, '{enable_hashjoin=off,enable_nestloop=off,enable_sort=off,enab
 	'merged: ' || q) FROM queries ORDER BY n;
 SELECT ok(same(q, '{enable_hashjoin=off,enable_mergejoin=off,enable_material=off,enable_memoize=off,analytics_fdw.max_threads=2}'),
 	'in loops: ' || q) FROM queries ORDER BY n;
-SELECT ok(same(q, '{analytics_fdw.enable_limit_pushdown=off,analytics_fdw.enable_prewhere=off,force_parallel_mode=on}'),
+SELECT CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'debug_parallel_query'
+	ELSE 'force_parallel_mode' END AS parallel \gset
+SELECT ok(same(q, ARRAY['analytics_fdw.enable_limit_pushdown=off', 'analytics_fdw.enable_prewhere=off', :'parallel' || '=on']),
 	'otherwise: ' || q) FROM queries ORDER BY n;
 SELECT is((SELECT count(*)::int FROM queries), 21, 'all queries are there');
 SELECT * FROM finish();
