@@ -253,7 +253,7 @@ static bool nullable(const ax_mt_type *ty)
 {
     if (ty->id == MT_LOWCARD)
         ty = ty->child[0];
-    return ty->id == MT_NULLABLE;
+    return ty->id == MT_NULLABLE || ty->id == MT_VARIANT;
 }
 
 /* A null is behind all values: below an end that is a value there is none, and above one that is

@@ -49,19 +49,20 @@ ax_status ax_mt_children(ax_task *t, ax_mt_win *w, const ax_mt_node *node, ax_mt
 
 /* ---- cursors of a reader --------------------------------------------------------------------- */
 
+/* It begins where the stream before it in its column ends. */
+static void place(ax_mt_cur *c)
+{
+    ax_mt_cur_put(c, c[-1].off, c[-1].pos);
+    c->placed = true;
+    c->start_off = c->off;
+    c->start_at = c->pos;
+}
+
 ax_mt_cur *ax_mt_cur_of(ax_mt_reader *r, int i)
 {
-    ax_mt_cur *c = r->cur[i];
-
-    if (!c->placed)
-    {
-        /* It begins where the stream before it in its column ends. */
-        ax_mt_cur_put(c, c[-1].off, c[-1].pos);
-        c->placed = true;
-        c->start_off = c->off;
-        c->start_at = c->pos;
-    }
-    return c;
+    if (!r->cur[i]->placed)
+        place(r->cur[i]);
+    return r->cur[i];
 }
 
 /* ---- plain values ---------------------------------------------------------------------------- */
@@ -314,8 +315,9 @@ static ax_status locate(ax_task *t, ax_mt_col *c, uint32_t g)
     ax_mt_cur_seek(&c->cur[0], g);
     for (i = 1; i < c->column->nstreams; i++)
     {
-        AX_CHECK(t, c->cur[i].placed, AX_ECORRUPT, "stream %s was not found",
-                 c->cur[i].stream->name);
+        /* One that has nothing in this granule was not looked at. */
+        if (!c->cur[i].placed)
+            place(&c->cur[i]);
         ax_mt_cur_put(&c->cur[i], c->cur[i].start_off, c->cur[i].start_at);
     }
     return AX_OK;

@@ -73,7 +73,7 @@ static ax_status varuint(sink *s, uint64_t *out)
     return AX_OK;
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static const ax_mt_type *bare(const ax_mt_type *ty)
 {
