@@ -87,4 +87,5 @@ SELECT count(*), min(id), max(id) FROM nothing;
 SET analytics_fdw.max_threads = -1;
 SET analytics_fdw.require_pushdown = 'maybe';
 SHOW analytics_fdw.memory_limit;
+\pset footer off
 SELECT name, context FROM pg_settings WHERE name LIKE 'analytics\_fdw.%' ORDER BY name;
