@@ -241,7 +241,7 @@ pgtap: extension testdata
 prove: extension testdata
 	+@$(PRIVATE) tree -- tools/test/run-prove.sh $(TESTS)
 diff: extension testdata
-	+@$(PRIVATE) exec -- tools/test/run-diff.sh $(TESTS)
+	+@$(PRIVATE) exec --libc=de_DE --libc=tr_TR -- tools/test/run-diff.sh $(TESTS)
 drivers: extension testdata
 	+@$(PRIVATE) exec --tcp -- tools/test/run-drivers.sh $(TESTS)
 

@@ -13,10 +13,19 @@ class Lost(Exception):
 
 
 class Result:
-    """What one statement returned: column types, rows of text, command tag, or a SQLSTATE."""
+    """What one statement returned: column types, rows of text, command tag, or a SQLSTATE.
+
+    `raw` are the rows as they came, which is what most are compared by; `rows` decodes them."""
 
     def __init__(self):
-        self.types, self.rows, self.tag, self.sqlstate, self.message = None, [], None, None, None
+        self.types, self.raw, self.tag, self.sqlstate, self.message = None, [], None, None, None
+        self.decoded = None
+
+    @property
+    def rows(self):
+        if self.decoded is None:
+            self.decoded = [row_values(data) for data in self.raw]
+        return self.decoded
 
     def __repr__(self):
         if self.sqlstate:
@@ -26,7 +35,7 @@ class Result:
 
 
 class Connection:
-    def __init__(self, timeout=120):
+    def __init__(self, database=None, timeout=120):
         host = os.environ.get("PGHOST", "/var/run/postgresql").split(",")[0]
         port = int(os.environ.get("PGPORT", "5432"))
         user = os.environ.get("PGUSER") or os.environ.get("USER", "postgres")
@@ -39,9 +48,9 @@ class Connection:
                 self.s = socket.create_connection((host, port), timeout)
         except OSError as e:
             raise Lost(str(e)) from e
-        self.buf = b""
+        self.buf, self.at = b"", 0
         body = struct.pack("!I", 196608)
-        for k, v in (("user", user), ("database", os.environ.get("PGDATABASE", user)), ("client_encoding", "UTF8")):
+        for k, v in (("user", user), ("database", database or os.environ.get("PGDATABASE", user)), ("client_encoding", "UTF8")):
             body += k.encode() + b"\0" + v.encode() + b"\0"
         self.raw(struct.pack("!I", len(body) + 5) + body + b"\0")
         for kind, data in self.until_ready():
@@ -58,19 +67,19 @@ class Connection:
 
     def message(self):
         while True:
-            if len(self.buf) >= 5:
-                n = struct.unpack("!I", self.buf[1:5])[0] + 1
-                if len(self.buf) >= n:
-                    m = self.buf[:1], self.buf[5:n]
-                    self.buf = self.buf[n:]
-                    return m
+            at = self.at
+            if len(self.buf) >= at + 5:
+                end = at + 1 + int.from_bytes(self.buf[at + 1:at + 5], "big")
+                if len(self.buf) >= end:
+                    self.at = end
+                    return self.buf[at:at + 1], self.buf[at + 5:end]
             try:
                 more = self.s.recv(65536)
             except OSError as e:
                 raise Lost(str(e)) from e
             if not more:
                 raise Lost("the server closed the connection")
-            self.buf += more
+            self.buf, self.at = self.buf[at:] + more, 0
 
     def until_ready(self):
         out = []
@@ -121,14 +130,14 @@ class Connection:
             if kind == b"T":
                 r.types = row_types(data)
             elif kind == b"D":
-                r.rows.append(row_values(data))
+                r.raw.append(data)
             elif kind in (b"C", b"I"):
                 r.tag = data[:-1].decode() if kind == b"C" else ""
                 out.append(r)
                 r = Result()
             elif kind == b"E":
                 f = fields(data)
-                r.sqlstate, r.message, r.rows, r.types = f.get("C"), f.get("M"), [], None
+                r.sqlstate, r.message, r.raw, r.types = f.get("C"), f.get("M"), [], None
                 out.append(r)
                 r = Result()
         return out or [r]

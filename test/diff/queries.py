@@ -11,6 +11,8 @@ $1, $2 ... are parameters: literals in the simple protocol, parameters in the ex
 """
 import random
 
+import collations
+
 OID = {"bool": 16, "int8": 20, "int2": 21, "int4": 23, "text": 25, "float4": 700, "float8": 701, "date": 1082,
        "timestamp": 1114, "timestamptz": 1184, "numeric": 1700, "int4[]": 1007, "text[]": 1009, "int8[]": 1016}
 
@@ -35,8 +37,9 @@ OPS = ["=", "<>", "<", "<=", ">", ">="]
 
 
 class Query:
-    def __init__(self, sql, mode="set", params=(), whole=None, approx=False, expect=None):
+    def __init__(self, sql, mode="set", params=(), whole=None, approx=False, expect=None, collation=None, folded=False):
         self.sql, self.mode, self.params, self.whole, self.approx = sql, mode, list(params), whole, approx
+        self.collation, self.folded = collation, folded     # which one it names; equal is what folds alike
         self.expect = expect            # a SQLSTATE the heap must report: guards the test itself
 
 
@@ -624,4 +627,5 @@ def queries(seed):
     for part in (comparisons, logic, lists, arithmetic, patterns, aggregates, ordering, distinct, nested, joins, functions, windows, sessions, pruning):
         part(q, r)
     random_selects(q, r, 120)
+    collations.add(q, p)
     return q

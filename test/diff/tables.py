@@ -12,7 +12,10 @@ COLUMNS = [("id", "int8"), ("b", "bool"), ("i2", "int2"), ("i4", "int4"), ("i8",
 WORDS = ["", "a", "A", "ab", "abc", "abcd", "b", "ba", "Google", "google.com", "http://www.google.ru/search?q=1",
          "ä", "Äpfel", "straße", "日本語", "日本", "😀 smile", "e\u0301", "100%", "50_50", "back\\slash", "it's",
          '"quoted"', "a,b", "tab\there", "new\nline", " lead", "trail ", "NULL", "\\N", "NaN", "смотреть онлайн",
-         "z" * 300, "x" * 20 + "é" * 9, "aaaaaaaaaaaaaaaaaaaaaaaaab"]
+         "z" * 300, "x" * 20 + "é" * 9, "aaaaaaaaaaaaaaaaaaaaaaaaab",
+         # what collations disagree about
+         "é", "É", "E", "Z", "o", "Ö", "İstanbul", "istanbul", "ISTANBUL", "ısı", "ISI", "STRASSE", "strasse",
+         "co-op", "coop", "Co-Op", "ǆ", "ǅ", "ﬁ", "10", "9", "ΣΑΣ", "σας"]
 I2 = [-32768, -32767, -1, 0, 1, 2, 32766, 32767]
 I4 = [-2147483648, -2147483647, -65536, -1, 0, 1, 2, 65535, 2147483646, 2147483647]
 I8 = [-2**63, -2**63 + 1, -2**31 - 1, -1, 0, 1, 2**31, 2**53, 2**53 + 1, 2**63 - 2, 2**63 - 1]
@@ -104,5 +107,7 @@ def write_csv(path, rows):
             f.write(",".join(field(v, kind) for v, (_, kind) in zip(r, COLUMNS)) + "\n")
 
 
-def columns_sql():
-    return ", ".join(f"{n} {k}" for n, k in COLUMNS)
+def columns_sql(collation=None):
+    """Column definitions; text columns of the collation."""
+    collate = f" COLLATE public.{collation}" if collation else ""
+    return ", ".join(f"{n} {k}" + (collate if k == "text" else "") for n, k in COLUMNS)

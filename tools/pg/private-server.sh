@@ -6,6 +6,8 @@
 #   private-server.sh start [options] DIR        start a server in the new directory DIR; it stays
 #   private-server.sh stop DIR                   stop it and remove DIR
 #   --locale=L      initdb's locale (default C.UTF-8 when there, else C); encoding is UTF8
+#   --libc=L        compile the C library's locale L, as de_DE, for this server (repeatable); where
+#                   its sources or localedef are missing it is left out
 #   --conf='a = b'  a line more in postgresql.conf (repeatable)
 #   --tcp           listen on 127.0.0.1 too, at a free port, which PGPORT tells
 #   --no-install    do not install the extension
@@ -83,6 +85,18 @@ make_tree() {
     chmod -R a+rX "$root"
 }
 
+# The C library looks for locales in LOCPATH first; the server inherits it.
+make_locales() {
+    [ ${#libc[@]} -gt 0 ] && command -v localedef >/dev/null || return 0
+    mkdir "$top/locale" && chmod 755 "$top/locale"
+    local name
+    for name in "${libc[@]}"; do
+        localedef -i "$name" -f UTF-8 "$top/locale/$name.UTF-8" >>"$top/locale.log" 2>&1
+    done
+    chmod -R a+rX "$top/locale"
+    export LOCPATH="$top/locale:/usr/lib/locale"
+}
+
 start_server() {
     mkdir "$top/sock" && chmod 777 "$top/sock"
     mkdir -m 700 "$top/data"
@@ -140,10 +154,12 @@ install=yes
 address=
 port=5432
 conf=()
+libc=()
 while [ $# -gt 0 ]; do
     case $1 in
         --locale=*) locale=${1#*=} ;;
         --conf=*) conf+=("${1#*=}") ;;
+        --libc=*) libc+=("${1#*=}") ;;
         --no-install) install=no ;;
         --tcp)
             address=127.0.0.1
@@ -166,6 +182,7 @@ case $mode in
         trap clean_up EXIT
         trap 'exit 130' INT TERM HUP
         make_tree
+        make_locales
         [ "$mode" = tree ] || start_server
         environment
         "$@"
@@ -188,6 +205,7 @@ case $mode in
         [ "$(id -u)" -ne 0 ] || as_server test -x "$top" ||
             die "user $server_user cannot enter $1: make its parents accessible"
         echo "$bindir" >"$top/bindir"
+        make_locales
         start_server
         trap - EXIT INT TERM HUP
         environment
@@ -202,7 +220,7 @@ case $mode in
         rm -rf "$top"
         ;;
     *)
-        sed -n '2,13s/^# \{0,1\}//p' "$0"
+        sed -n '2,15s/^# \{0,1\}//p' "$0"
         exit 2
         ;;
 esac

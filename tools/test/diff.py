@@ -157,12 +157,13 @@ def main():
     parser.add_argument("topics", nargs="*")
     args = parser.parse_args()
     paths = ["test/diff/%s.sql" % t for t in args.topics] or sorted(glob.glob("test/diff/*.sql"))
-    passed = failed = 0
+    passed = failed = count = 0
     if paths:
         set_up(args.is_self)
         ways = variants(args.is_self)
     for path in paths:
         queries = queries_of(path)
+        count += len(set(queries))
         expected = run_all("twin", queries, [], False)
         for name, settings, prepared in ways:
             found = run_all("foreign_side", queries, settings, prepared)
@@ -173,6 +174,7 @@ def main():
                 failed += 1
                 print("---- %s, %s\n%s;\n  heap table:\n%s\n  foreign table:\n%s" % (
                     path, name, query, show(want), show(have)))
+    print("%d distinct queries, %d ways each" % (count, len(ways) if paths else 0))
     print("== diff: %d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
 
