@@ -17,6 +17,11 @@ PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+EXPORTS := $(ROOT)/src/pg/exports.map
+ifeq ($(PORTNAME), linux)
+SHLIB_LINK += -Wl,--version-script=$(EXPORTS)
+endif
+
 $(OBJS): $(ROOT)/pgxs.mk
-analytics_fdw.so: $(ENGINE_LIB)
+analytics_fdw.so: $(ENGINE_LIB) $(EXPORTS)
 -include $(OBJS:.o=.d)

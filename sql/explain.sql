@@ -1,4 +1,4 @@
--- EXPLAIN in its formats, counters that do not depend on the machine, pipelines.
+-- EXPLAIN in its formats, X04: counters that do not depend on the machine, pipelines.
 \set suite explain
 \i sql/include/tables.inc
 
@@ -22,7 +22,7 @@ SET analytics_fdw.enable_prewhere = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT url FROM events WHERE id < 10 AND paid;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT url FROM events WHERE id < 10 AND paid;
 RESET analytics_fdw.enable_prewhere;
--- our part of the other formats
+-- X02: our part of the other formats
 CREATE FUNCTION ours(format text, q text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	out text;

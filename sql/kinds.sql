@@ -1,4 +1,4 @@
--- Every logical type: what it is imported as, its edge values, and what else it may be declared as.
+-- T04: every logical type, what it is imported as, its edge values, and what else it may be declared as.
 \set suite kinds
 \i sql/include/tables.inc
 \set VERBOSITY terse
@@ -11,7 +11,7 @@ SELECT attname, format_type(atttypid, atttypmod)
 \x on
 SELECT * FROM v1 WHERE id BETWEEN 1 AND 4 ORDER BY id;
 \x off
--- Both versions of pages, with and without a dictionary.
+-- Both versions of pages, with and without a dictionary; T01: four encodings of decimals, NU08: INT96.
 SELECT count(*) FROM (SELECT v1::text FROM v1 EXCEPT SELECT v2::text FROM v2) x;
 
 \set path :testdata '/kinds/v1.parquet'
@@ -47,7 +47,7 @@ CREATE FOREIGN TABLE epochs (id int, c_uint16 date OPTIONS (epoch_unit 'days'),
     SERVER analytics_fdw OPTIONS (path :'path');
 SELECT * FROM epochs WHERE id < 5 ORDER BY id;
 
--- Bytes that are no text.
+-- T06, T07, T08: bytes that are no text.
 \set path :testdata '/kinds/text0.parquet'
 \set path2 :testdata '/kinds/text1.parquet'
 CREATE FOREIGN TABLE dirty (id int, t text, l text[]) SERVER analytics_fdw

@@ -39,5 +39,5 @@ RESET plan_cache_mode;
 SET analytics_fdw.enable_parameterized_scan = off;
 EXPLAIN (COSTS OFF) SELECT s.g, e.kind FROM small s JOIN events e ON e.id = s.id;
 RESET analytics_fdw.enable_parameterized_scan;
--- joins with everything: a hash join, when many values are looked for
+-- L01: joins with everything, a hash join, when many values are looked for
 EXPLAIN (COSTS OFF) SELECT e.kind FROM customers c JOIN events e ON e.customer = c.id;

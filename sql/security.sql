@@ -1,4 +1,4 @@
--- Rights: files of the server are for members of pg_read_server_files.
+-- Rights (R01, R07): files of the server are for members of pg_read_server_files.
 \set suite security
 \i sql/include/tables.inc
 \set path :testdata '/types.parquet'

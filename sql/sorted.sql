@@ -26,7 +26,7 @@ SET analytics_fdw.enable_ordered_scan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM parts ORDER BY id, ts;
 RESET analytics_fdw.enable_ordered_scan;
 
--- as partitions: one after the other, or merged
+-- C03: as partitions, one after the other, or merged
 CREATE TABLE whole (id int8 NOT NULL, kind text COLLATE "C") PARTITION BY RANGE (id);
 \set path :testdata '/parts/part-0.parquet'
 CREATE FOREIGN TABLE whole0 PARTITION OF whole FOR VALUES FROM (1) TO (1001)

@@ -46,7 +46,7 @@ INSERT INTO queries (q) VALUES
 	('SELECT number FROM dictionaries GROUP BY number');
 SELECT q, estimate(q) FROM queries ORDER BY n;
 
--- ANALYZE: the sample is the whole table here, so its results are exact
+-- L03, L07: ANALYZE, the sample is the whole table here, so its results are exact
 ANALYZE events;
 ANALYZE empty;
 ANALYZE nulls;

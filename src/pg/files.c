@@ -273,7 +273,8 @@ check_function(const char *name, Oid funcid, Oid owner)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("owner of function %s must have privileges of the pg_read_server_files "
-						"role", name)));
+						"role", name),
+				 errhint("Grant it the privileges of that role.")));
 
 	if (get_func_rettype(funcid) != TEXTARRAYOID)
 		ereport(ERROR,

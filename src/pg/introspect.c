@@ -120,7 +120,8 @@ source_of(text *uri, const char *format, AfdwOptions *opts)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied to read files of the server"),
 				 errdetail("Only roles with privileges of the \"%s\" role may read files of "
-						   "the server.", "pg_read_server_files")));
+						   "the server.", "pg_read_server_files"),
+				 errhint("Grant the privileges of the pg_read_server_files role.")));
 	memset(opts, 0, sizeof(*opts));
 	opts->paths = afdw_option_paths(text_to_cstring(uri));
 	opts->format = format;

@@ -454,7 +454,8 @@ afdw_check_read_server_files(void)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("only superuser or a role with privileges of the "
 						"pg_read_server_files role may specify the path option of an "
-						"analytics_fdw foreign table")));
+						"analytics_fdw foreign table"),
+				 errhint("Grant the privileges of the pg_read_server_files role.")));
 }
 
 /* Where the files are. */

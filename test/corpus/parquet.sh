@@ -1,6 +1,7 @@
 #!/bin/bash
 # parquet.sh [PATTERN]: run `axq count` over the Parquet files of the corpus that match.
 #
+# Files of Arrow with large strings and its own schema (T10) are among them.
 # Each file gets 10 seconds and 2 GiB of address space. It is read (then its number of rows is
 # compared with what another reader found, see MANIFEST.tsv), or refused with a message that names
 # the place; a crash, a hang, a wrong number of rows, and a file read although the corpus says that

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
-/** The JDBC driver on a foreign table: fetch size (portals), server-prepared statements with
+/** Q07: the JDBC driver on a foreign table: fetch size (portals), server-prepared statements with
  * binary transfer, metadata, errors, cancel. Prints TAP. Argument: the JDBC URL. */
 public class JdbcSuite {
     static int n = 0, bad = 0;

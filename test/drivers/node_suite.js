@@ -1,4 +1,4 @@
-// node-postgres on a foreign table: parameters, named statements, portals, errors, pool. Prints TAP.
+// Q08: node-postgres on a foreign table: parameters, named statements, portals, errors, pool. Prints TAP.
 'use strict'
 const pg = require('pg')
 const { Client, Pool, Query } = pg

@@ -1,4 +1,4 @@
-"""psycopg 3 on a foreign table: extended protocol, prepared statements, binary results, server-side
+"""Q08: psycopg 3 on a foreign table: extended protocol, prepared statements, binary results, server-side
 cursors, errors and cancel. Prints TAP."""
 import datetime
 import os

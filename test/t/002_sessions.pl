@@ -11,7 +11,7 @@ $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'analytics_fdw'\n");
 $node->start;
 
-# Preloaded into the postmaster: no thread there.
+# D11: preloaded into the postmaster, no thread there.
 my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
 my @tasks = glob("/proc/$postmaster/task/*");
 is(scalar @tasks, 1, 'the postmaster has one thread');
@@ -55,7 +55,7 @@ is($node->safe_psql('postgres', q{
 	SELECT count(*) FROM events; DISCARD ALL; SELECT count(*) FROM events;
 }), "20000\n20000", 'after DISCARD ALL');
 
-# Single-user mode.
+# D11: single-user mode.
 $node->stop;
 my $sql = "SELECT count(*) AS answer FROM events;\n";
 my $stdout = '';

@@ -102,7 +102,7 @@ $psql->finish;
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_class WHERE relname = 'x'"), '0',
 	'and is gone with its session');
 
-# ---- pg_dump ------------------------------------------------------------------------------------
+# ---- pg_dump (D03, D04) ------------------------------------------------------------------------------------
 
 $node->safe_psql('postgres', qq{
 	CREATE FOREIGN TABLE whole (

@@ -315,7 +315,7 @@ class Layout:
     dictionary: bool = True
     row_group_rows: int = 100000
     page_rows: int = 20000
-    statistics: bool = True
+    statistics: object = True       # or what makes them, as `statistics` below does
     page_index: bool = False
     encoding_stats: bool = False    # how many pages have which encoding
     crc: bool = False
@@ -552,7 +552,7 @@ class Chunk:
             width = max(1, (len(words) - 1).bit_length())
             encoding = RLE_DICTIONARY
             body = bytes([width]) + hybrid([words[repr(v)] for v in present], width)
-        stats = statistics(self.kind, present, nulls) if self.layout.statistics else None
+        stats = self.statistics(present, nulls)
         offset = self.out.tell()
         if self.layout.page_version == 1:
             if not self.column.required:
@@ -574,6 +574,10 @@ class Chunk:
                           4: self.checksum(levels + packed), **header})[1]
         self.out.write(head + levels + packed)
         self.raw_size += len(head) + len(levels) + len(body)
+
+    def statistics(self, present, nulls):
+        make = self.layout.statistics
+        return (make if callable(make) else statistics)(self.kind, present, nulls) if make else None
 
     def checksum(self, body):
         value = zlib.crc32(body)
@@ -628,8 +632,7 @@ class Chunk:
             7: i64(self.size),
             9: i64(self.pages[0][0]),
             11: None if self.dictionary_offset is None else i64(self.dictionary_offset),
-            12: statistics(self.kind, present, len(self.values) - len(present))
-                if self.layout.statistics else None,
+            12: self.statistics(present, len(self.values) - len(present)),
             13: self.encoding_stats() if self.layout.encoding_stats else None,
             14: i64(self.bloom[0]) if self.bloom else None,
             15: i32(self.bloom[1]) if self.bloom else None})

@@ -21,7 +21,7 @@
   variant/plain.parquet, variant/shredded.parquet   the same VARIANTs, encoded and shredded
   variant/bad.parquet   VARIANTs that contradict themselves, one a row
   nested/v<1|2>.parquet   lists, maps and groups of several layouts; pages end inside of rows
-  tables of many files: see manyfiles.py
+  tables of many files: see manyfiles.py;   cases/: see cases.py
   twin.sql         the same tables as heap tables (CREATE TABLE, COPY), not through any reader
 """
 
@@ -32,6 +32,7 @@ import random
 import struct
 import sys
 
+from cases import cases
 from make_mergetree import write_definition, write_part
 from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
                           variant_field, write)
@@ -423,7 +424,7 @@ def main():
     twin = "".join(make(folder) for make in (
         types, kinds, checksums, events, visits, dictionaries, skips,
         customers, instants, decimals, matrix, odd, nested, variants,
-        many_files))
+        many_files, cases))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)
 

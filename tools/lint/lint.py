@@ -354,6 +354,25 @@ def check_function_page(tree, _layers):
             yield def_name, number, "docs", "%s does not name `%s`" % (page, match[1])
 
 
+ACCEPTANCE = "docs/internals/acceptance.md"
+
+
+def check_acceptance(tree, _layers):
+    """Each file that the table of acceptance cases names for a case must name the case."""
+    for number, line in enumerate(tree.lines(ACCEPTANCE) if ACCEPTANCE in tree.known else [], 1):
+        match = re.match(r"^\| ([A-Z]+\d*) \|([^|]*)\| *([^|]*?) *\|$", line)
+        if not match:
+            continue
+        case, files, state = match.groups()
+        paths = re.findall(r"`([^`]+)`", files)
+        if not paths and not state.startswith("later: "):
+            yield ACCEPTANCE, number, "acceptance", "%s has neither test nor reason" % case
+        for path in paths:
+            lines = tree.lines(path) if path in tree.known else []
+            if not any(re.search(r"\b%s\b" % case, text) for text in lines):
+                yield ACCEPTANCE, number, "acceptance", "%s does not name %s" % (path, case)
+
+
 # ---- symbols ----------------------------------------------------------------------------------
 
 def read_symbols(path):
@@ -409,7 +428,7 @@ def check_symbols(archive, rules):
 
 RULES = (check_layers, check_glue_includes, check_wall, check_dead_headers, check_banned,
          check_lines, check_functions, check_names, check_links, check_machine_paths,
-         check_function_page)
+         check_function_page, check_acceptance)
 
 
 def findings(tree, layers):

@@ -133,6 +133,14 @@ class LintCase(unittest.TestCase):
         self.assertEqual(self.found(lint.check_function_page, files),
                          ["src/engine/func/functions.def:3:docs"])
 
+    def test_acceptance(self):
+        rows = ("| case | test | state |", "| W02 | `a.sql` | passes |", "| W3 | `a.sql` | passes |",
+                "| W4 | | later: no |", "| W5 | | passes |", "| W6 | `gone.sql` | passes |")
+        files = {"docs/internals/acceptance.md": "\n".join(rows),
+                 "a.sql": "-- W02, W33: a claim\n"}
+        self.assertEqual(self.found(lint.check_acceptance, files), [
+            "docs/internals/acceptance.md:%d:acceptance" % n for n in (3, 5, 6)])
+
     def test_undefined_symbols(self):
         listing = "l.a:a.o:0000000000000000 T ax_one\nl.a:a.o:                 U memcpy\n" \
                   "l.a:b.o:                 U ax_one\nl.a:b.o:                 U palloc\n" \

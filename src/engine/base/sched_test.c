@@ -483,6 +483,7 @@ static ax_run look_around(ax_job *j)
     return AX_RUN_DONE;
 }
 
+/* C12 */
 static void threads_block_asynchronous_signals_only(void **state)
 {
     static const int async[] = {SIGINT,  SIGTERM, SIGHUP, SIGALRM,
