@@ -135,7 +135,8 @@ class LintCase(unittest.TestCase):
 
     def test_acceptance(self):
         rows = ("| case | test | state |", "| W02 | `a.sql` | passes |",
-                "| W3 | `a.sql` | passes |", "| W4 | | later: no |", "| W5 | | passes |", "| W6 | `gone.sql` | passes |")
+                "| W3 | `a.sql` | passes |", "| W4 | | later: no |",
+                "| W5 | | passes |", "| W6 | `gone.sql` | passes |")
         files = {"docs/internals/acceptance.md": "\n".join(rows),
                  "a.sql": "-- W02, W33: a claim\n"}
         self.assertEqual(self.found(lint.check_acceptance, files), [
