@@ -191,6 +191,7 @@ typedef struct ax_filter_lane ax_filter_lane;
 ax_status ax_filter_create(ax_task *t, ax_arena *a, ax_expr *const *conjuncts, uint32_t n,
                            const ax_params *params, ax_filter **out) AX_MUST_USE;
 uint32_t ax_filter_steps(const ax_filter *f);
+bool ax_filter_can_raise(const ax_filter *f); /* any step; live bounds never do */
 const uint32_t *ax_filter_step_columns(const ax_filter *f, uint32_t step, uint32_t *n);
 uint32_t ax_filter_version(const ax_filter *f);
 

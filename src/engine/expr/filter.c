@@ -87,6 +87,8 @@ ax_status ax_filter_create(ax_task *t, ax_arena *a, ax_expr *const *conjuncts, u
 
 uint32_t ax_filter_steps(const ax_filter *f) { return f->n; }
 
+bool ax_filter_can_raise(const ax_filter *f) { return f->n_free < f->n; }
+
 const uint32_t *ax_filter_step_columns(const ax_filter *f, uint32_t step, uint32_t *n)
 {
     return ax_prog_columns(f->step[step], n);

@@ -685,6 +685,8 @@ struct ax_pq_scan
     uint32_t row, n;          /* the window */
     uint32_t step, nsteps;    /* filter step to run next, as an index into order */
     uint32_t *order;          /* [nsteps] */
+    bool live_first;          /* live bounds go before the filter */
+    uint64_t live_in, live_out; /* rows they were tried on, and passed, since it was decided */
     ax_batch batch;
     uint16_t *sel;            /* [2048] selection up to a row that raised */
     ax_error raise;
