@@ -12,3 +12,11 @@ IMPORT FOREIGN SCHEMA "lake" LIMIT TO (stations, weather)
 \set trips :lake '/trips/*.parquet'
 CREATE FOREIGN TABLE trips () SERVER analytics_fdw OPTIONS (path :'trips');
 SET TimeZone = 'UTC';
+-- Directory names are columns.
+\set repairs :lake '/repairs'
+CREATE FOREIGN TABLE repairs () SERVER analytics_fdw OPTIONS (path :'repairs');
+-- A table of ClickHouse: its data directory, and its definition for the key.
+\set docking :lake '/docking'
+\set definition :lake '/docking.sql'
+CREATE FOREIGN TABLE docking () SERVER analytics_fdw
+    OPTIONS (path :'docking', definition :'definition', format 'mergetree');

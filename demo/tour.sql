@@ -27,6 +27,28 @@ FROM trips GROUP BY 1 ORDER BY trips DESC LIMIT 5;
 EXPLAIN (COSTS OFF)
 SELECT start_station, count(*) FROM trips GROUP BY 1 ORDER BY 2 DESC LIMIT 5;
 
+\echo '== Directory names are columns, and files that they exclude are never opened'
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT city, count(*), sum(cost) FROM repairs WHERE year = 2024 AND part = 'chain' GROUP BY city;
+
+\echo '== Parts of a ClickHouse table, without ClickHouse: its primary key leaves out granules'
+SELECT state, count(*), avg(free) FROM docking WHERE station = 7 GROUP BY state ORDER BY 2 DESC;
+
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT state, count(*), avg(free) FROM docking WHERE station = 7 GROUP BY state ORDER BY 2 DESC;
+
+\echo '== What the engine lacks, PostgreSQL computes once for each value; what cannot be shipped stays'
+EXPLAIN (COSTS OFF)
+SELECT count(*) FROM stations WHERE to_char(docks, 'RN') LIKE '%X%';
+
+EXPLAIN (COSTS OFF)
+SELECT name FROM stations WHERE random() < 0.5;
+
+\echo '== What is in the files'
+SELECT row_group_id, path_in_schema, encodings, total_compressed_size, stats_min, stats_max
+FROM analytics_fdw.parquet_metadata(:'lake' || '/weather.parquet')
+WHERE path_in_schema IN ('day', 'rain_mm');
+
 \echo '== Join files with files'
 SELECT s.name AS station, count(*) AS trips, round(sum(t.distance_km)) AS km
 FROM trips t JOIN stations s ON s.id = t.start_station

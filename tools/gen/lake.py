@@ -4,6 +4,8 @@
   trips/part-<1..3>.parquet   150000 trips, ordered by start; two row groups a file
   stations.parquet            40 stations
   weather.parquet             one row a day
+  repairs/year=<y>/city=<c>/data.parquet   a Hive tree
+  docking/                    a ClickHouse table in two parts, ordered by station and time
 """
 
 import math
@@ -11,6 +13,7 @@ import os
 import random
 import sys
 
+from make_mergetree import write_definition, write_part
 from make_parquet import Column, Layout, write
 
 DAY_US = 86400 * 1000000
@@ -63,8 +66,38 @@ def trips(weather_rows):
     return rows
 
 
+def repairs(folder):
+    rng = random.Random(4)
+    columns = [Column("bike", "int32", True), Column("part", "string", True),
+               Column("cost", "double", True)]
+    for year in (2023, 2024):
+        for city in ("altona", "mitte", "wandsbek"):
+            path = os.path.join(folder, "year=%d" % year, "city=" + city)
+            os.makedirs(path, exist_ok=True)
+            rows = [(rng.randrange(1, 400), rng.choice(("brake", "chain", "light", "tyre")),
+                     round(rng.uniform(4, 60), 2)) for _ in range(200)]
+            write(os.path.join(path, "data.parquet"), columns, rows, Layout(**GZIP))
+
+
+def docking(folder):
+    """Free docks of each station every hour, as a ClickHouse server would have stored them."""
+    rng = random.Random(5)
+    columns = [Column("station", "int32", True), Column("at", "timestamptz", True),
+               Column("free", "int16", True), Column("state", "string", True)]
+    key = ["station", "at"]
+    for number, (first, days) in enumerate(((0, 20), (20, 11)), 1):
+        rows = [(station, (FIRST_DAY + first + hour // 24) * DAY_US + hour % 24 * 3600 * 1000000,
+                 rng.randrange(0, 28), rng.choice(("ok", "ok", "ok", "full", "offline")))
+                for station in range(1, 41) for hour in range(days * 24)]
+        write_part(os.path.join(folder, "all_%d_%d_0" % (number, number)), columns, rows, key, 1024,
+                   number == 2)
+    write_definition(folder + ".sql", columns, key)
+
+
 def main():
     folder = sys.argv[1]
+    repairs(os.path.join(folder, "repairs"))
+    docking(os.path.join(folder, "docking"))
     os.makedirs(os.path.join(folder, "trips"), exist_ok=True)
     write(os.path.join(folder, "stations.parquet"), [
         Column("id", "int32", True), Column("name", "string", True),
