@@ -89,3 +89,52 @@ int64_t ax_sum_split(ax_expr **arg)
         *arg = (*arg)->arg[0];
     return sum;
 }
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* Types whose equal values cannot be told apart by any function. */
+static bool exact(ax_type_id id)
+{
+    return is_int(id) || id == AX_T_BOOL || id == AX_T_DATE || id == AX_T_TIMESTAMP
+        || id == AX_T_TIMESTAMPTZ || id == AX_T_TEXT;
+}
+
+/* Is e a function of the columns in have[0..n)?  One of the host may cost more for each group than
+ * for each distinct value of a batch. */
+static bool function_of(const ax_expr *e, const bool *have, uint32_t n)
+{
+    if (e->kind == AX_X_HOST || e->kind == AX_X_BEYOND)
+        return false;
+    if (e->kind == AX_X_COL)
+        return e->u.col < n && have[e->u.col];
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (!function_of(e->arg[i], have, n))
+            return false;
+    return true;
+}
+
+uint32_t ax_keys_determined(ax_expr *const *key, uint32_t nkeys, bool may_raise, bool *have,
+                            uint32_t ncols, bool *drop)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < nkeys; i++)
+    {
+        const ax_expr *e = key[i];
+        bool plain = e->kind == AX_X_COL && e->u.col < ncols && exact(e->type.id);
+
+        drop[i] = plain && have[e->u.col];
+        if (plain)
+            have[e->u.col] = true;
+    }
+    for (uint32_t i = 0; i < nkeys; i++)
+    {
+        if (key[i]->kind != AX_X_COL)
+            drop[i] = (may_raise || !key[i]->can_raise) && function_of(key[i], have, ncols);
+        n += drop[i];
+    }
+    if (n < nkeys)
+        return n;
+    drop[0] = false; /* no key at all would make a group of no rows */
+    return n - 1;
+}

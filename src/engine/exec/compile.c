@@ -324,9 +324,10 @@ static int32_t operand(operands *o, ax_expr *e)
 }
 
 /* Operands of an aggregation: keys, then for each call its argument and its filter. */
-static ax_status agg_operands(compiler *c, const ax_node *n, ax_sink *s, above *down)
+static ax_status agg_operands(compiler *c, const ax_node *n, ax_expr **key, uint32_t nkeys,
+                              ax_sink *s, above *down)
 {
-    uint32_t nkeys = n->u.agg.nkeys, ncalls = n->u.agg.ncalls, room = nkeys + 3 * ncalls + 1;
+    uint32_t ncalls = n->u.agg.ncalls, room = nkeys + 3 * ncalls + 1;
     operands o = {.first = nkeys, .n = nkeys};
     ax_type *type;
     ax_agg_arg *arg;
@@ -337,7 +338,7 @@ static ax_status agg_operands(compiler *c, const ax_node *n, ax_sink *s, above *
     AX_NEW(c->t, type, (ax_type *) ax_arena_alloc(c->a, room * sizeof *type));
     AX_NEW(c->t, arg, (ax_agg_arg *) ax_arena_alloc0(c->a, (ncalls + 1) * sizeof *arg));
     for (uint32_t i = 0; i < nkeys; i++)
-        o.expr[i] = n->u.agg.key[i];
+        o.expr[i] = key[i];
     for (uint32_t i = 0; i < ncalls; i++)
     {
         const ax_agg_call *call = &n->u.agg.call[i];
@@ -416,7 +417,7 @@ static bool safe_result(const ax_agg_arg *a)
 
 /* A top-N above that sorts by an integer column first, with nothing in between that can raise or
  * look at more than one group, wants only groups up to its threshold. */
-static ax_status top_groups(compiler *c, const ax_node *n, const above *up, ax_sink *s)
+static ax_status top_groups(compiler *c, const above *up, ax_sink *s)
 {
     ax_sink *order = up->sink;
     ax_order_key *key;
@@ -454,7 +455,7 @@ static ax_status top_groups(compiler *c, const ax_node *n, const above *up, ax_s
     for (uint32_t i = 0; i < s->agg.nargs; i++)
         if (!safe_result(&s->agg.arg[i]))
             return AX_OK;
-    id = n->type[col].id;
+    id = col < s->agg.nkeys ? s->agg.key_type[col].id : s->agg.arg[col - s->agg.nkeys].type.id;
     if (id != AX_T_INT2 && id != AX_T_INT4 && id != AX_T_INT8)
         return AX_OK;
     AX_NEW(c->t, key, (ax_order_key *) ax_arena_alloc(c->a, sizeof *key));
@@ -466,8 +467,50 @@ static ax_status top_groups(compiler *c, const ax_node *n, const above *up, ax_s
     return AX_OK;
 }
 
+/* Group by the keys that the others follow from, and compute the others of each group: put into
+ * *up.  A key that raises is computed for all groups then, unless a limit ends the query early. */
+static ax_status fewer_keys(compiler *c, const ax_node *n, above *up, ax_expr **key,
+                            uint32_t *nkeys)
+{
+    uint32_t all = n->u.agg.nkeys, ncols = n->child[0]->ncols, kept = 0, *to;
+    bool *have, *drop;
+    ax_expr **out;
+    ax_op *op;
+
+    *nkeys = all;
+    if (all > 0)
+        memcpy(key, n->u.agg.key, sizeof *key * all);
+    if (all < 2 || (c->x->o.allow & AX_ALLOW_ALGEBRA) == 0)
+        return AX_OK;
+    AX_NEW(c->t, have, (bool *) ax_arena_alloc0(c->a, ncols + 1));
+    AX_NEW(c->t, drop, (bool *) ax_arena_alloc0(c->a, all));
+    if (ax_keys_determined(n->u.agg.key, all, up->limits == NULL, have, ncols, drop) == 0)
+        return AX_OK;
+    AX_NEW(c->t, to, (uint32_t *) ax_arena_alloc0(c->a, (ncols + 1) * sizeof *to));
+    AX_NEW(c->t, out, (ax_expr **) ax_arena_alloc(c->a, (n->ncols + 1) * sizeof *out));
+    for (uint32_t i = 0; i < all; i++)
+    {
+        if (drop[i])
+            continue;
+        if (key[i]->kind == AX_X_COL)
+            to[key[i]->u.col] = kept;
+        AX_TRY(ax_expr_col(c->t, c->a, kept, key[i]->type, &out[i]));
+        key[kept++] = key[i];
+    }
+    for (uint32_t i = 0; i < all; i++)
+        if (drop[i])
+            AX_TRY(renumber(c, n->u.agg.key[i], to, 0, &out[i]));
+    for (uint32_t i = all; i < n->ncols; i++)
+        AX_TRY(ax_expr_col(c->t, c->a, i - all + kept, n->type[i], &out[i]));
+    *nkeys = kept;
+    AX_TRY(project(c, n, out, n->ncols, n->type, &op));
+    return put_front(c, up, op);
+}
+
 static ax_status aggregate(compiler *c, const ax_node *n, above up, uint32_t depth)
 {
+    ax_expr **key;
+    uint32_t nkeys;
     above down = {.limits = up.limits};
     ax_sink *s;
     bool from_meta = ax_meta_fits(c->x, n);
@@ -477,11 +520,13 @@ static ax_status aggregate(compiler *c, const ax_node *n, above up, uint32_t dep
     AX_CHECK(c->t, n->u.agg.nsets == 0, AX_EUNSUPPORTED, "grouping sets are not supported");
     AX_TRY(new_sink(c, AX_SINK_AGG, n, &s));
     s->agg.strict_float_sum = c->x->o.strict_float_sum;
-    AX_TRY(agg_operands(c, n, s, &down));
+    AX_NEW(c->t, key, (ax_expr **) ax_arena_alloc(c->a, (n->u.agg.nkeys + 1) * sizeof *key));
+    AX_TRY(fewer_keys(c, n, &up, key, &nkeys));
+    AX_TRY(agg_operands(c, n, key, nkeys, s, &down));
     s->agg.est_groups = n->est_rows;
     s->agg.group_limit = n->u.agg.nkeys > 0 ? group_limit(&up) : 0;
     if (n->u.agg.nkeys > 0 && !from_meta)
-        AX_TRY(top_groups(c, n, &up, s));
+        AX_TRY(top_groups(c, &up, s));
     down.sink = s;
     down.one_lane = s->agg.strict_float_sum;
     if (from_meta)

@@ -443,4 +443,10 @@ void ax_cache_put(ax_cache *c, const char *path, const ax_format *f, const char 
 /* Replaces the argument of sum or avg by one that is less by a constant, which is returned. */
 int64_t ax_sum_split(ax_expr **arg);
 
+/* Which keys are functions of the others, so that grouping by the others suffices?  may_raise: also
+ * of those that can raise.  have: [ncols] of the input, all false; true in the end for columns that
+ * are keys and stay.  drop: [nkeys].  Returns how many; never all. */
+uint32_t ax_keys_determined(ax_expr *const *key, uint32_t nkeys, bool may_raise, bool *have,
+                            uint32_t ncols, bool *drop);
+
 #endif

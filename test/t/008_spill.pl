@@ -1,0 +1,110 @@
+# Aggregation beyond memory_limit goes to temporary files of the server: results are the same, the
+# server's limit holds, and no file is left behind on any way out.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use IPC::Run;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+my $files = $ENV{AX_TESTDATA};
+my $lake = PostgreSQL::Test::Utils::tempdir;
+my $limit = $PostgreSQL::Test::Utils::timeout_default;
+
+# Many names of one file: groups repeat, so that each of them is staged again and again.
+my $first = "$lake/e0001.parquet";
+system('cp', "$files/events.parquet", $first) == 0 or die "cannot copy $files/events.parquet";
+for my $i (2 .. 2000)
+{
+	link($first, sprintf("%s/e%04d.parquet", $lake, $i)) or die "cannot link: $!";
+}
+chmod 0755, $lake;
+
+my $node = PostgreSQL::Test::Cluster->new('spill');
+$node->init;
+$node->append_conf('postgresql.conf',
+	"analytics_fdw.max_threads = 2\nanalytics_fdw.memory_limit = '13MB'\nrestart_after_crash = on\n");
+$node->start;
+my $columns = 'id int8, ts timestamptz, kind text, url text, quantity int2, amount float8';
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION analytics_fdw;
+	CREATE FOREIGN TABLE few ($columns) SERVER analytics_fdw OPTIONS (path '$lake/e000*.parquet');
+	CREATE FOREIGN TABLE big ($columns) SERVER analytics_fdw OPTIONS (path '$lake/*.parquet');
+});
+
+sub temp_files
+{
+	my @found = glob($node->data_dir . '/base/pgsql_tmp/*');
+	return scalar @found;
+}
+
+# Waits until something holds.
+sub wait_until
+{
+	my ($test) = @_;
+	my $end = time + $limit;
+	while (!$test->())
+	{
+		return 0 if time > $end;
+		usleep(5_000);
+	}
+	return 1;
+}
+
+# The same groups with and without.
+my $groups = q{SELECT count(*), sum(c), sum(q), min(u), max(u)
+	FROM (SELECT id, url, count(*) AS c, sum(quantity) AS q, max(url) AS u FROM %s GROUP BY 1, 2) s};
+my $query = sprintf($groups, 'few');
+my $spilled = $node->safe_psql('postgres', $query);
+my $whole = $node->safe_psql('postgres', "SET analytics_fdw.memory_limit = '1GB'; $query");
+is($spilled, $whole, 'the same result with and without a temporary file');
+my $explain = $node->safe_psql('postgres',
+	"EXPLAIN (ANALYZE, VERBOSE) SELECT id, url, count(*) FROM few GROUP BY 1, 2");
+like($explain, qr/Spilled: \d+ kB/, 'EXPLAIN tells that there was one');
+is(temp_files(), 0, 'no file is left after success');
+ok($node->poll_query_until('postgres',
+	q{SELECT temp_bytes > 0 FROM pg_stat_database WHERE datname = 'postgres'}),
+	'the statistics of the server count it');
+
+# The server's limit.
+my ($rc, $out, $err) = $node->psql('postgres',
+	"\\set VERBOSITY verbose\nSET temp_file_limit = '1MB';\n" . sprintf($groups, 'big'));
+like($err, qr/53400: temporary file size exceeds temp_file_limit \(1024kB\)/, 'temp_file_limit holds');
+is(temp_files(), 0, 'no file is left after an error');
+
+# Switched off, memory is out.
+($rc, $out, $err) = $node->psql('postgres',
+	"\\set VERBOSITY verbose\nSET analytics_fdw.enable_spill = off;\n"
+	  . "SET analytics_fdw.memory_limit = '6MB';\n" . sprintf($groups, 'big'));
+like($err, qr/53200/, 'without temporary files memory is out');
+
+# Ends a session's query while it has a temporary file.
+sub interrupted
+{
+	my ($how) = @_;
+	my ($in, $out, $err) = ('', '', '');
+	my $timeout = IPC::Run::timeout($limit);
+	my $h = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('postgres') ],
+		'<', \$in, '>', \$out, '2>', \$err, $timeout);
+	$in .= "\\set VERBOSITY verbose\nSELECT pg_backend_pid();\n" . sprintf($groups, 'big') . ";\n";
+	$h->pump until $out =~ /^(\d+)\n/;
+	my $pid = $1;
+	wait_until(sub { temp_files() > 0 }) or die 'the query does not spill';
+	$how->($pid);
+	$in .= "\\q\n";
+	eval { $h->finish; };
+	return $err;
+}
+
+like(interrupted(sub { kill 'INT', $_[0]; }), qr/57014/, 'cancelled while there is a file');
+ok(wait_until(sub { temp_files() == 0 }), 'no file is left after a cancel');
+interrupted(sub { $node->safe_psql('postgres', "SELECT pg_terminate_backend($_[0])"); });
+ok(wait_until(sub { temp_files() == 0 }), 'no file is left after a terminated session');
+interrupted(sub { kill 'KILL', $_[0]; });
+ok(wait_until(sub { temp_files() == 0 }), 'no file is left after a crash');
+ok(wait_until(sub { my $r = eval { $node->safe_psql('postgres', $query); }; defined $r && $r eq $whole }),
+	'and the server goes on');
+
+$node->stop;
+done_testing();
