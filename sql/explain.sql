@@ -22,6 +22,15 @@ SET analytics_fdw.enable_prewhere = off;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT url FROM events WHERE id < 10 AND paid;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT url FROM events WHERE id < 10 AND paid;
 RESET analytics_fdw.enable_prewhere;
+-- columns that only the result has are read for its rows alone
+SET analytics_fdw.max_threads = 1;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT * FROM events WHERE paid ORDER BY id LIMIT 3;
+SET analytics_fdw.enable_lazy_materialization = off;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT * FROM events WHERE paid ORDER BY id LIMIT 3;
+RESET analytics_fdw.enable_lazy_materialization;
+RESET analytics_fdw.max_threads;
 -- X02: our part of the other formats
 CREATE FUNCTION ours(format text, q text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

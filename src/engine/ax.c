@@ -279,6 +279,8 @@ void ax_query_profile(const ax_query *q, ax_profile *out)
     out->host_calls = p.host_calls;
     out->host_values = p.host_values;
     out->from_metadata = p.from_metadata;
+    out->late_columns = p.late_columns;
+    out->late_of = p.late_of;
 }
 
 const char *ax_query_pipeline(const ax_query *q, ax_arena *a, bool dot)

@@ -265,6 +265,8 @@ typedef struct ax_profile
     uint64_t open_ns, aggregate_ns, sort_ns;
     uint64_t host_calls, host_values;
     bool from_metadata;                           /* answered without reading data */
+    uint32_t late_columns, late_of;               /* so many columns, of the result's, were read for
+                                                   * the rows of a top-N alone */
 } ax_profile;
 void ax_query_profile(const ax_query *q, ax_profile *out);
 

@@ -109,6 +109,47 @@ static void lanes_open_what_is_not_open(void **state)
         }
 }
 
+/* Winners are found again in files that had no known number of splits when the scan began. */
+static void winners_of_late_files_are_found(void **state)
+{
+    ax_sort_key key = {1, true, false};
+
+    (void) state;
+    for (uint32_t threads = 1; threads <= 3; threads++)
+        for (uint32_t max = 1; max <= FILES; max++)
+        {
+            folder f;
+            ax_query *q;
+            ax_profile p;
+            ax_batch *b;
+            uint32_t at = 0;
+
+            folder_begin(&f, threads, 50);
+            folder_open(&f, max, NULL);
+            host_plan(&f.h);
+            assert_non_null(ax_plan_topn(f.h.plan, x_scan(&f.h, 0, NULL), &key, 1,
+                                         x_int8(&f.h, FILES * 20), NULL));
+            q = host_start(&f.h);
+            while (host_next(&f.h, q, &b) == AX_NEXT_BATCH)
+                for (uint32_t i = 0; i < b->nsel; i++, at++)
+                {
+                    uint32_t row = ROWS - 1 - at / FILES;
+                    ax_value s = ax_vec_value(&b->col[3], i);
+                    ff_row r;
+
+                    row_plain(row, &r);
+                    assert_int_equal(ax_vec_value(&b->col[0], i).u.i, r.id);
+                    assert_int_equal(s.u.s.len, strlen(r.s));
+                    assert_memory_equal(s.u.s.p, r.s, s.u.s.len);
+                }
+            assert_int_equal(at, FILES * 20);
+            ax_query_profile(q, &p);
+            assert_int_equal(p.late_columns, 3);
+            ax_query_destroy(q);
+            host_end(&f.h);
+        }
+}
+
 static void excluded_files_are_never_opened(void **state)
 {
     folder f;
@@ -236,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_open_what_is_not_open),
+        cmocka_unit_test(winners_of_late_files_are_found),
         cmocka_unit_test(excluded_files_are_never_opened),
         cmocka_unit_test(a_limit_opens_few),
         cmocka_unit_test(failures_name_the_file),

@@ -181,6 +181,72 @@ static void top_n_is_exact_and_skips(void **state)
         }
 }
 
+/* Rows of a top-N by column d, then id; computed: its first column is an expression. */
+static void late_plan(host *h, bool computed, int64_t limit, int64_t offset)
+{
+    ax_node *n = x_scan(h, 0, x_call(h, AX_FN_GE, x_col(h, 0), x_int8(h, 100)));
+    ax_sort_key key[2] = {{2, false, false}, {0, true, false}};
+    ax_expr *e[4] = {x_col(h, 0), x_col(h, 1), x_col(h, 2), x_col(h, 3)};
+
+    if (computed)
+        e[1] = x_call(h, AX_FN_EQ, x_col(h, 1), x_int8(h, 3));
+    n = ax_plan_project(h->plan, n, e, 4);
+    assert_non_null(
+        ax_plan_topn(h->plan, n, key, 2, x_int8(h, limit), x_int8(h, offset)));
+}
+
+static void late_columns_are_those_of_the_winners(void **state)
+{
+    (void) state;
+    for (uint32_t threads = 1; threads <= 3; threads++)
+        for (int lazy = 0; lazy < 2; lazy++)
+            for (int computed = 0; computed < 2; computed++)
+                for (int64_t limit = 1; limit <= 2000; limit = limit * 12 + 1)
+                {
+                    int64_t at = 3, d = 0, id = ROWS - 1;
+                    ax_query_opts o;
+                    ax_profile p;
+                    ax_query *q;
+                    ax_batch *b;
+                    host h;
+
+                    begin(&h, threads);
+                    late_plan(&h, computed, limit, at);
+                    o = host_opts(&h);
+                    if (!lazy)
+                        o.allow &= ~(uint32_t) AX_ALLOW_LAZY;
+                    q = host_start_with(&h, &o);
+                    for (; id % 7 != 0; id--)
+                        ;
+                    id -= 7 * at;
+                    while (host_next(&h, q, &b) == AX_NEXT_BATCH)
+                        for (uint32_t i = 0; i < b->nsel; i++, at++)
+                        {
+                            ax_value v1 = ax_vec_value(&b->col[1], i);
+                            ax_value s = ax_vec_value(&b->col[3], i);
+                            ff_row r;
+
+                            assert_int_equal(b->ncols, 4);
+                            if (id < 100) /* the next d, from its last id */
+                                for (d++, id = ROWS - 1; id % 7 != d; id--)
+                                    ;
+                            row_plain((uint64_t) id, &r);
+                            assert_int_equal(ax_vec_value(&b->col[0], i).u.i, r.id);
+                            assert_int_equal(v1.u.i, computed ? r.v == 3 : r.v);
+                            assert_int_equal(ax_vec_value(&b->col[2], i).u.i, r.d);
+                            assert_int_equal(s.u.s.len, strlen(r.s));
+                            assert_memory_equal(s.u.s.p, r.s, s.u.s.len);
+                            id -= 7;
+                        }
+                    assert_int_equal(at, limit + 3);
+                    ax_query_profile(q, &p);
+                    assert_int_equal(p.late_columns, lazy ? 2 - computed : 0);
+                    assert_int_equal(p.late_of, lazy ? 4 : 0);
+                    ax_query_destroy(q);
+                    host_end(&h);
+                }
+}
+
 static void sort_is_ordered(void **state)
 {
     ax_sort_key key[2] = {{2, true, true}, {0, false, false}};
@@ -576,6 +642,7 @@ int main(void)
         cmocka_unit_test(counts_come_from_metadata),
         cmocka_unit_test(extremes_come_from_metadata),
         cmocka_unit_test(top_n_is_exact_and_skips),
+        cmocka_unit_test(late_columns_are_those_of_the_winners),
         cmocka_unit_test(sort_is_ordered),
         cmocka_unit_test(distinct_and_union),
         cmocka_unit_test(breakers_stack),

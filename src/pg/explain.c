@@ -263,6 +263,8 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 	ExplainPropertyInteger("Rows Read", NULL, (int64) p.scan.rows_read, es);
 	if (p.scan.rows_after_filter != p.scan.rows_read)
 		ExplainPropertyInteger("Rows After Prewhere", NULL, (int64) p.scan.rows_after_filter, es);
+	if (p.late_columns > 0)
+		explain_share("Late Columns", p.late_columns, p.late_of, es);
 	if (p.scan.granules_total)
 		explain_share("Granules", p.scan.granules, p.scan.granules_total, es);
 	else if (p.scan.pages_skipped)

@@ -21,6 +21,7 @@ typedef struct compiler
     ax_arena *a;
     ax_stage *last;
     ax_sink *last_sink;
+    const ax_node *late_scan; /* rows of this scan are found again by their ids */
 } compiler;
 
 /* What happens to a node's rows. */
@@ -155,30 +156,35 @@ static int64_t add_sat(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_
 
 /* ---- scans ---------------------------------------------------------------------------------- */
 
-/* A copy of e with columns renumbered; constants and lists are shared. */
-static ax_status renumber(compiler *c, const ax_expr *e, const uint32_t *to, uint32_t depth,
-                          ax_expr **out)
+static ax_status renumber(ax_task *t, ax_arena *a, const ax_expr *e, const uint32_t *to,
+                          uint32_t depth, ax_expr **out)
 {
     ax_expr *n;
 
-    AX_CHECK(c->t, depth < 10000, AX_EPLAN, "plan expression is nested too deep");
-    AX_NEW(c->t, n, (ax_expr *) ax_arena_alloc(c->a, sizeof *n));
+    AX_CHECK(t, depth < 10000, AX_EPLAN, "plan expression is nested too deep");
+    AX_NEW(t, n, (ax_expr *) ax_arena_alloc(a, sizeof *n));
     *n = *e;
     if (e->kind == AX_X_COL)
         n->u.col = to[e->u.col];
-    AX_NEW(c->t, n->arg, (ax_expr **) ax_arena_alloc(c->a, (e->nargs + 1) * sizeof *n->arg));
+    AX_NEW(t, n->arg, (ax_expr **) ax_arena_alloc(a, (e->nargs + 1) * sizeof *n->arg));
     for (uint32_t i = 0; i < e->nargs; i++)
-        AX_TRY(renumber(c, e->arg[i], to, depth + 1, &n->arg[i]));
+        AX_TRY(renumber(t, a, e->arg[i], to, depth + 1, &n->arg[i]));
     *out = n;
     return AX_OK;
 }
 
-static void mark_columns(const ax_expr *e, bool *used, uint32_t n)
+ax_status ax_exec_renumber(ax_task *t, ax_arena *a, const ax_expr *e, const uint32_t *to,
+                           ax_expr **out)
+{
+    return renumber(t, a, e, to, 0, out);
+}
+
+void ax_exec_mark_columns(const ax_expr *e, bool *used, uint32_t n)
 {
     if (e->kind == AX_X_COL && e->u.col < n)
         used[e->u.col] = true;
     for (uint32_t i = 0; i < e->nargs; i++)
-        mark_columns(e->arg[i], used, n);
+        ax_exec_mark_columns(e->arg[i], used, n);
 }
 
 /* Which columns of the scan does anything above the merged filter look at? */
@@ -198,11 +204,11 @@ static ax_status find_filter_only(compiler *c, ax_scan *s, const oplink *ops)
             continue;
         if (op->kind == AX_OP_FILTER)
             for (uint32_t i = 0; i < op->nconj; i++)
-                mark_columns(op->conj[i], used, n);
+                ax_exec_mark_columns(op->conj[i], used, n);
         else if (op->kind == AX_OP_PROJECT)
         {
             for (uint32_t i = 0; i < op->ncols; i++)
-                mark_columns(op->expr[i], used, n);
+                ax_exec_mark_columns(op->expr[i], used, n);
             all = false;
         }
         else
@@ -253,7 +259,7 @@ static ax_status scan_filters(compiler *c, ax_scan *s)
     AX_TRY(ax_filter_create(c->t, c->a, s->conj, s->nconj, &c->x->o.params, &s->filter));
     AX_NEW(c->t, declared, (ax_expr **) ax_arena_alloc(c->a, (s->nconj + 1) * sizeof(ax_expr *)));
     for (uint32_t i = 0; i < s->nconj; i++)
-        AX_TRY(renumber(c, s->conj[i], s->columns, 0, &declared[i]));
+        AX_TRY(ax_exec_renumber(c->t, c->a, s->conj[i], s->columns, &declared[i]));
     return ax_filter_create(c->t, c->a, declared, s->nconj, &c->x->o.params, &s->prune);
 }
 
@@ -268,6 +274,7 @@ static ax_status scan(compiler *c, const ax_node *n, above up)
     s->node = n;
     s->columns = n->u.scan.columns;
     s->ncolumns = n->ncols;
+    s->late = c->late_scan == n;
     AX_TRY(merge_filters(c, s, n, &up));
     wire_live(c, s, n, up.sink);
     AX_TRY(scan_filters(c, s));
@@ -590,31 +597,87 @@ static void trace_key(ax_sink *s, const ax_node *n)
     }
 }
 
-static ax_status order(compiler *c, const ax_node *n, const ax_sort_key *key, uint32_t nkeys,
-                       ax_expr *limit, ax_expr *offset, above up, uint32_t depth)
+/* A sink that orders rows of these types. */
+static ax_status order_sink(compiler *c, const ax_node *n, const ax_type *type, uint32_t ncols,
+                            const ax_sort_key *key, uint32_t nkeys, ax_sink **out)
 {
-    above down = {.limits = up.limits};
     ax_order_key *k;
-    ax_sink *s;
 
-    AX_TRY(new_sink(c, AX_SINK_ORDER, n, &s));
+    AX_TRY(new_sink(c, AX_SINK_ORDER, n, out));
     AX_NEW(c->t, k, (ax_order_key *) ax_arena_alloc(c->a, (nkeys + 1) * sizeof *k));
     for (uint32_t i = 0; i < nkeys; i++)
         k[i] = (ax_order_key){key[i].col, key[i].desc, key[i].nulls_first};
-    s->order.type = n->type;
-    s->order.ncols = n->ncols;
-    s->order.key = k;
-    s->order.nkeys = nkeys;
-    AX_TRY(bound_value(c, limit, -1, &s->order.limit));
-    AX_TRY(bound_value(c, offset, 0, &s->order.offset));
-    if (s->order.limit >= 0)
-        s->order.limit = add_sat(s->order.limit, s->order.offset) - s->order.offset;
+    (*out)->order = (ax_order_spec){.type = type, .ncols = ncols, .key = k, .nkeys = nkeys,
+                                    .limit = -1};
+    return AX_OK;
+}
+
+/* A sink that collects what belongs to winners, and the stage that waits for it. */
+static ax_status late_stage(compiler *c, ax_late *late, ax_src_kind src, above up,
+                            ax_sink *sink)
+{
+    ax_stage *st;
+
+    AX_TRY(new_stage(c, src, up, &st));
+    st->late = late;
+    sink->late = late;
+    sink->next = st;
+    atomic_fetch_add_explicit(&st->waits, 1, memory_order_relaxed);
+    return AX_OK;
+}
+
+/* Behind the top-N s: its winners, then their late columns, then both together. */
+static ax_status fetch_late(compiler *c, const ax_node *n, ax_sink *s, ax_late *late, above up)
+{
+    above winners = {.limits = up.limits}, columns = {.limits = up.limits};
+
+    AX_TRY(new_sink(c, AX_SINK_LATE, n, &winners.sink));
+    AX_TRY(new_sink(c, AX_SINK_LATE, n, &columns.sink));
+    AX_TRY(parts_stage(c, s, winners, true));
+    AX_TRY(late_stage(c, late, AX_SRC_LATE, columns, winners.sink));
+    up.one_lane = true;
+    return late_stage(c, late, AX_SRC_WINNERS, up, columns.sink);
+}
+
+static ax_status order(compiler *c, const ax_node *n, const ax_sort_key *given, uint32_t nkeys,
+                       ax_expr *limit, ax_expr *offset, above up, uint32_t depth)
+{
+    above down = {.limits = up.limits};
+    int64_t most, skip;
+    ax_node *child = n->nchild > 0 ? n->child[0] : NULL;
+    ax_late *late = NULL;
+    ax_sort_key *key;
+    ax_sink *s;
+
+    AX_NEW(c->t, key, (ax_sort_key *) ax_arena_alloc(c->a, (nkeys + 1) * sizeof *key));
+    if (nkeys > 0)
+        memcpy(key, given, nkeys * sizeof *key);
+    AX_TRY(bound_value(c, limit, -1, &most));
+    AX_TRY(bound_value(c, offset, 0, &skip));
+    if (most >= 0)
+        most = add_sat(most, skip) - skip;
+    if (nkeys > 0 && most > 0 && most <= AX_LATE_ROWS_MAX &&
+        (c->x->o.allow & AX_ALLOW_LAZY) != 0)
+        AX_TRY(ax_late_plan(c->t, c->a, child, key, nkeys, &child, &late));
+    AX_TRY(order_sink(c, n, child->type, child->ncols, key, nkeys, &s));
+    s->order.limit = most;
+    s->order.offset = skip;
     down.sink = s;
-    if (nkeys > 0 && s->order.limit >= 0)
-        trace_key(s, n->child[0]);
-    for (uint32_t i = 0; i < n->nchild; i++)
+    if (nkeys > 0 && most >= 0)
+        trace_key(s, child);
+    for (const ax_node *d = late != NULL ? child : NULL; d != NULL; d = d->child[0])
+        if (d->kind == AX_N_SCAN)
+        {
+            c->late_scan = d;
+            break;
+        }
+    AX_TRY(node(c, child, down, depth + 1));
+    for (uint32_t i = 1; i < n->nchild; i++)
         AX_TRY(node(c, n->child[i], down, depth + 1));
-    return parts_stage(c, s, up, true);
+    if (late == NULL)
+        return parts_stage(c, s, up, true);
+    ax_late_scan(late, c->last->scan); /* the stage just made reads it */
+    return fetch_late(c, n, s, late, up);
 }
 
 /* ---- streaming nodes ------------------------------------------------------------------------ */
@@ -806,6 +869,8 @@ void ax_exec_release(ax_exec *x)
         s->breaker = NULL;
         ax_keyset_destroy(s->set);
         s->set = NULL;
+        if (s->late != NULL)
+            ax_late_free(s->late);
         ax_arena_destroy(s->arena);
         s->arena = NULL;
     }

@@ -152,6 +152,7 @@ typedef struct ax_exec_profile
     ax_scan_stats scan;
     uint64_t requests, bytes_read, bytes_cached;
     uint64_t rows_out, groups, spilled_bytes;
+    uint32_t late_columns, late_of; /* columns read for the winners of a top-N alone */
     int64_t memory_bytes, memory_peak_bytes;
     uint32_t threads_granted, threads_peak;
     uint64_t elapsed_ns, cpu_ns, open_ns, aggregate_ns, sort_ns;

@@ -4,6 +4,7 @@
  * pipeline.c  lanes and barriers: the state machine of a run
  * scan.c      the scan source: work list, pruning, readers;  sample.c  a random choice of rows
  * meta.c      answers from metadata
+ * late.c      columns of a top-N that are read for the winners alone
  * op_chain.c  filter, project, limit;  op_merge.c  final and deletes
  * output.c    output queue, external inputs, requests, errors: everything under `lock`
  * open.c      opening one file;  source.c  opening a source;  facts.c  facts about its files
@@ -88,7 +89,12 @@ typedef struct ax_opstate
 
 /* ---- sinks ----------------------------------------------------------------------------------- */
 
-typedef enum ax_sink_kind { AX_SINK_OUTPUT, AX_SINK_AGG, AX_SINK_ORDER, AX_SINK_SET } ax_sink_kind;
+typedef enum ax_sink_kind
+{
+    AX_SINK_OUTPUT, AX_SINK_AGG, AX_SINK_ORDER, AX_SINK_SET, AX_SINK_LATE
+} ax_sink_kind;
+
+typedef struct ax_late ax_late; /* late.c */
 
 struct ax_sink
 {
@@ -97,6 +103,7 @@ struct ax_sink
     ax_breaker *breaker;         /* AGG, ORDER; made at launch */
     ax_arena *arena;             /* of the breaker */
     ax_keyset *set;              /* SET */
+    ax_late *late;               /* LATE */
     ax_agg_spec agg;
     ax_order_spec order;
     uint32_t nlanes;             /* of all stages that feed it */
@@ -165,6 +172,7 @@ typedef struct ax_scan
     ax_filter *prune;            /* the same over declared ordinals; NULL: none */
     uint32_t *filter_only;
     uint32_t nfilter_only;
+    bool late;                   /* its rows are found again by their ids */
     bool live;                   /* a top-N tightens it */
     ax_fn live_op;
     uint32_t live_col;           /* position */
@@ -182,7 +190,10 @@ typedef struct ax_scan
 
 /* ---- stages and lanes ------------------------------------------------------------------------ */
 
-typedef enum ax_src_kind { AX_SRC_SCAN, AX_SRC_PARTS, AX_SRC_EXTERNAL } ax_src_kind;
+typedef enum ax_src_kind
+{
+    AX_SRC_SCAN, AX_SRC_PARTS, AX_SRC_EXTERNAL, AX_SRC_LATE, AX_SRC_WINNERS
+} ax_src_kind;
 
 typedef struct ax_limits { ax_limit *limit; struct ax_limits *next; } ax_limits;
 
@@ -194,6 +205,7 @@ struct ax_stage
     ax_scan *scan;               /* SCAN */
     ax_sink *parts;              /* PARTS */
     uint32_t input;              /* EXTERNAL */
+    ax_late *late;               /* LATE, WINNERS */
     _Atomic uint32_t cursor;     /* PARTS */
     ax_op **op;                  /* [nops] from source to sink */
     uint32_t nops;
@@ -255,6 +267,8 @@ struct ax_lane
     ax_scan_stats stats, flushed;
     /* parts */
     ax_part *part;
+    /* late columns: op, req and the like above, and the winner that comes next */
+    uint32_t at_winner;
     /* external */
     ax_held *held;               /* input batch under way */
     /* output */
@@ -358,6 +372,10 @@ static inline bool ax_behind_poison(const ax_stage *st, uint32_t item)
 
 /* compile.c.  Thread: host. */
 ax_status ax_exec_compile(ax_exec *x) AX_MUST_USE;
+/* A copy of e with columns renumbered; constants and lists are shared. */
+ax_status ax_exec_renumber(ax_task *t, ax_arena *a, const ax_expr *e, const uint32_t *to,
+                           ax_expr **out) AX_MUST_USE;
+void ax_exec_mark_columns(const ax_expr *e, bool *used, uint32_t n);
 /* Free lanes and breakers, keep stages for printing; then forget these too.  No job may run. */
 void ax_exec_release(ax_exec *x);
 void ax_exec_uncompile(ax_exec *x);
@@ -369,9 +387,29 @@ bool ax_stage_enough(const ax_stage *st);
 /* scan.c */
 ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nlanes) AX_MUST_USE;
 ax_status ax_scan_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
+/* Step l->op until it has something for us; PARK: it waits for reads or the host. */
+ax_status ax_scan_drive(ax_lane *l, ax_go *go) AX_MUST_USE;
 void ax_scan_abandon(ax_lane *l); /* ends the operation under way */
 void ax_scan_flush_stats(ax_lane *l);
 void ax_scan_tighten(void *scan, const ax_value *bound);
+
+/* late.c.  plan, with n the child of a top-N: *out is NULL when no column is late; else *child is a
+ * copy of n without them and the keys are renumbered.  scan: the one compiled from the copy.
+ * Winners are put as one batch; prepare makes pieces of work, which lanes read; then rows gives the
+ * winners with all columns. */
+#define AX_LATE_ROWS_MAX AX_BATCH_ROWS
+ax_status ax_late_plan(ax_task *t, ax_arena *a, const ax_node *n, ax_sort_key *key, uint32_t nkeys,
+                       ax_node **child, ax_late **out) AX_MUST_USE;
+void ax_late_scan(ax_late *l, const ax_scan *s);
+uint32_t ax_late_columns(const ax_late *l, uint32_t *of); /* how many, of how many */
+ax_status ax_late_put(ax_task *t, ax_exec *x, ax_late *l, const ax_batch *b) AX_MUST_USE;
+ax_status ax_late_prepare(ax_task *t, ax_late *l) AX_MUST_USE;
+uint32_t ax_late_pieces(const ax_late *l);
+ax_status ax_late_read(ax_lane *l, ax_go *go) AX_MUST_USE;
+ax_status ax_late_rows(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
+void ax_late_free(ax_late *l); /* no job may run */
+/* No file of so many bytes has more splits: what is told of one takes bytes. */
+static inline uint64_t ax_late_room(uint64_t bytes) { return bytes / 4 + 64; }
 
 /* sample.c: the work list of a scan that wants some rows; file: [nfiles] NULL: not open. */
 ax_status ax_scan_sample(ax_exec *x, ax_scan *s, ax_fmt_file *const *file) AX_MUST_USE;

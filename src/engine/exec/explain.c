@@ -125,6 +125,9 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
     out->rows_out = LOAD(rows_out);
     out->groups = top_groups(x);
     out->spilled_bytes = (uint64_t) LOAD(spill.end_bytes);
+    for (const ax_stage *st = x->stages; st != NULL; st = st->all_next)
+        if (st->late != NULL)
+            out->late_columns = ax_late_columns(st->late, &out->late_of);
     out->host_calls = LOAD(host_calls);
     out->host_values = LOAD(host_values);
     out->aggregate_ns = LOAD(agg_ns);
@@ -199,6 +202,8 @@ static const char *sink_name(const ax_sink *s)
         return s->order.limit >= 0 ? "Top-N" : "Sort";
     case AX_SINK_SET:
         return "Delete Keys";
+    case AX_SINK_LATE:
+        return "Winners";
     }
     return "";
 }
@@ -213,6 +218,14 @@ static void source_text(const ax_stage *st, char *text, size_t n)
         snprintf(text, n, "Read %s", sink_name(st->parts));
     else if (st->src == AX_SRC_EXTERNAL)
         snprintf(text, n, "External Input %u", st->input);
+    else if (st->src == AX_SRC_WINNERS)
+        snprintf(text, n, "Read Winners");
+    else if (st->src == AX_SRC_LATE)
+    {
+        uint32_t of, late = ax_late_columns(st->late, &of);
+
+        snprintf(text, n, "Read Late Columns of Winners: %u of %u", late, of);
+    }
     if (st->src != AX_SRC_SCAN)
         return;
     for (uint32_t i = s->snap->nfiles; i-- > 0;)
@@ -274,6 +287,9 @@ static void stage_dot(out *o, const ax_exec *x, const ax_stage *st)
         sink_name(st->sink), st->id, st->nops, sink_number(x, st->sink));
     if (st->src == AX_SRC_PARTS)
         add(o, "  sink%u -> s%u_0;\n", sink_number(x, st->parts), st->id);
+    for (const ax_sink *s = x->sinks; s != NULL && st->late != NULL; s = s->all_next)
+        if (s->late == st->late && s->next == st)
+            add(o, "  sink%u -> s%u_0;\n", sink_number(x, s), st->id);
 }
 
 const char *ax_exec_pipeline(const ax_exec *x, ax_arena *a, bool dot)

@@ -42,6 +42,8 @@ static ax_status sink_prepare(ax_task *t, ax_sink *s)
 {
     ax_breaker *b = s->breaker;
 
+    if (s->kind == AX_SINK_LATE)
+        return ax_late_prepare(t, s->late);
     AX_TRY(b->ops->prepare(t, b, &s->nparts));
     return AX_OK;
 }
@@ -157,6 +159,11 @@ static ax_status source_next(ax_lane *l, ax_batch **out, ax_go *go)
         return parts_next(l, out, go);
     case AX_SRC_EXTERNAL:
         return ax_input_next(l, out, go);
+    case AX_SRC_LATE:
+        *out = NULL;
+        return ax_late_read(l, go);
+    case AX_SRC_WINNERS:
+        return ax_late_rows(l, out, go);
     }
     return AX_OK;
 }
@@ -250,6 +257,9 @@ static ax_status step_sink(ax_lane *l, ax_go *go)
         break;
     case AX_SINK_SET:
         AX_TRY(ax_keyset_put(&l->task, s->set, l->batch));
+        break;
+    case AX_SINK_LATE:
+        AX_TRY(ax_late_put(&l->task, l->stage->x, s->late, l->batch));
         break;
     case AX_SINK_AGG:
     case AX_SINK_ORDER:
@@ -368,6 +378,8 @@ static uint32_t lanes_to_run(const ax_stage *st)
         return st->scan->nwork < st->nlanes ? st->scan->nwork : st->nlanes;
     if (st->src == AX_SRC_PARTS)
         return st->parts->nparts < st->nlanes ? st->parts->nparts : st->nlanes;
+    if (st->src == AX_SRC_LATE)
+        return ax_late_pieces(st->late) < st->nlanes ? ax_late_pieces(st->late) : st->nlanes;
     return 1;
 }
 

@@ -58,7 +58,7 @@ static uint32_t ranges_of(const totals *all, const ax_split *sp, uint32_t lanes)
 }
 
 /* Leave out what cannot match; count the rest, and number its splits.  Numbers only have to ascend:
- * a file that is not open gets room by its size. */
+ * a file that is not open gets room by its size, enough for all where rows are found by them. */
 static void take_files(ax_exec *x, ax_scan *s, ax_fmt_file **file, bool *left_out, totals *all)
 {
     const ax_snapshot *snap = s->snap;
@@ -66,7 +66,7 @@ static void take_files(ax_exec *x, ax_scan *s, ax_fmt_file **file, bool *left_ou
 
     for (uint32_t f = 0; f < snap->nfiles; f++)
     {
-        uint64_t room = snap->file[f].size >> 10;
+        uint64_t size = snap->file[f].size, room = (size >> 10) + 1;
 
         left_out[f] = excludes && ax_snapfile_excluded(&snap->file[f], s->prune);
         s->split0[f] = (uint32_t) all->ids;
@@ -76,7 +76,11 @@ static void take_files(ax_exec *x, ax_scan *s, ax_fmt_file **file, bool *left_ou
         file[f] = ax_snapfile_file(&snap->file[f]);
         all->splits += file[f] != NULL ? file[f]->nsplits : 1;
         all->rows += file[f] != NULL && file[f]->nrows > 0 ? (uint64_t) file[f]->nrows : 0;
-        all->ids += file[f] != NULL ? file[f]->nsplits : room < 65536 ? room + 1 : 65536;
+        if (s->late)
+            room = ax_late_room(size);
+        else if (room > 65536)
+            room = 65536;
+        all->ids += file[f] != NULL ? file[f]->nsplits : room;
     }
     atomic_fetch_add_explicit(&x->files_pruned[AX_PRUNED_PARTITION], s->nexcluded,
                               memory_order_relaxed);
@@ -226,8 +230,7 @@ static ax_status note(ax_lane *l, ax_status st)
     return st;
 }
 
-/* Step the operation until it has something for us; PARK: waits for reads or the host. */
-static ax_status drive(ax_lane *l, ax_go *go)
+ax_status ax_scan_drive(ax_lane *l, ax_go *go)
 {
     for (;;)
     {
@@ -460,7 +463,7 @@ static ax_status scan_next(ax_lane *l, ax_batch **out, ax_go *go)
         *go = AX_GO_ON;
         return AX_OK;
     }
-    AX_TRY(drive(l, go));
+    AX_TRY(ax_scan_drive(l, go));
     if (*go == AX_GO_PARK)
         return AX_OK;
     *go = AX_GO_ON;
