@@ -506,7 +506,7 @@ static ax_status fewer_keys(compiler *c, const ax_node *n, above *up, ax_expr **
     }
     for (uint32_t i = 0; i < all; i++)
         if (drop[i])
-            AX_TRY(renumber(c, n->u.agg.key[i], to, 0, &out[i]));
+            AX_TRY(ax_exec_renumber(c->t, c->a, n->u.agg.key[i], to, &out[i]));
     for (uint32_t i = all; i < n->ncols; i++)
         AX_TRY(ax_expr_col(c->t, c->a, i - all + kept, n->type[i], &out[i]));
     *nkeys = kept;
