@@ -13,6 +13,15 @@ static bool row_ok(const ax_pq_col *c, uint32_t row, bool *ascii)
     return ax_utf8_ok(c->win_base, c->soff + row, c->slen + row, 1, -1, ascii);
 }
 
+/* Is one look at all bytes cheaper than one at each selected row?  Measured: 0.1 ns a byte, 12 ns
+ * and more a row. */
+static bool whole_is_cheaper(const ax_pq_col *c, uint32_t n, uint32_t nsel)
+{
+    uint64_t span = (uint64_t) c->soff[n - 1] + c->slen[n - 1] - c->soff[0];
+
+    return span <= 128 * (uint64_t) nsel;
+}
+
 /* Rows that nobody selected become empty, so that no invalid text is left in the window. */
 static ax_status check_rows(ax_task *t, ax_pq_col *c, const uint16_t *sel, uint32_t nsel,
                             uint32_t n)
@@ -46,7 +55,8 @@ ax_status ax_pq_col_check(ax_task *t, ax_pq_col *c, const uint16_t *sel, uint32_
     c->unchecked = false;
     if (v->kind == AX_VK_CONST)
         return AX_OK; /* nothing but nulls */
-    if (c->rep == REP_STR && c->win_gap >= 0 && (sel == NULL || nsel > v->n / 2) &&
+    if (c->rep == REP_STR && c->win_gap >= 0 &&
+        (sel == NULL || whole_is_cheaper(c, v->n, nsel)) &&
         ax_utf8_ok(c->win_base, c->soff, c->slen, v->n, c->win_gap, &ascii))
     {
         v->flags |= ascii ? AX_VF_ASCII : 0;
