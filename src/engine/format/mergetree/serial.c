@@ -49,9 +49,12 @@ ax_status ax_mt_children(ax_task *t, ax_mt_win *w, const ax_mt_node *node, ax_mt
 
 /* ---- cursors of a reader --------------------------------------------------------------------- */
 
-/* It begins where the stream before it in its column ends. */
+/* It begins where the stream before it in its column ends, which has nothing in this granule when
+ * nobody looked at it. */
 static void place(ax_mt_cur *c)
 {
+    if (!c[-1].placed)
+        place(&c[-1]);
     ax_mt_cur_put(c, c[-1].off, c[-1].pos);
     c->placed = true;
     c->start_off = c->off;
