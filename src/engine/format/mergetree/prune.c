@@ -34,6 +34,8 @@ static bool value_of(const ax_mt_conv *c, const ax_mt_value *v, ax_value *out)
         case MT_C_FIXSTR:
             out->u.s.p = v->p;
             out->u.s.len = v->n;
+            while (c->trim && out->u.s.len > 0 && v->p[out->u.s.len - 1] == 0)
+                out->u.s.len--;
             return true;
         case MT_C_ENUM:
         {
