@@ -64,6 +64,16 @@ ALTER FOREIGN TABLE dirty OPTIONS (SET encoding_check 'truncate');
 SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
 ALTER FOREIGN TABLE dirty OPTIONS (DROP encoding_check);
 SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
+-- Conditions may drop rows by their bytes; what leaves, or is counted in characters, is checked.
+ALTER FOREIGN TABLE dirty OPTIONS (SET path :'path');
+SELECT id, t FROM dirty WHERE t = 'good' ORDER BY id;
+SELECT count(*) FROM dirty WHERE t LIKE 'g%d';
+SELECT count(*) FROM dirty WHERE t LIKE 'goo_';
+SELECT count(*) FROM dirty WHERE length(t) = 4;
+SELECT max(t COLLATE "C") FROM dirty WHERE t <> 'good';
+SET analytics_fdw.enable_prewhere = off;
+SELECT id, t FROM dirty WHERE t = 'good' ORDER BY id;
+RESET analytics_fdw.enable_prewhere;
 
 -- Checksums of pages.
 \set path :testdata '/checksums/good.parquet'
