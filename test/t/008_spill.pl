@@ -66,7 +66,14 @@ ok($node->poll_query_until('postgres',
 	q{SELECT temp_bytes > 0 FROM pg_stat_database WHERE datname = 'postgres'}),
 	'the statistics of the server count it');
 
-# The server's limit.
+# R02: an ordinary user's query may do so, too.
+is($node->safe_psql('postgres', qq{
+	CREATE ROLE spill_user;
+	GRANT SELECT ON few TO spill_user;
+	SET ROLE spill_user;
+	$query}), $whole, 'R02 for a role without rights on files');
+
+# The server's limit (M09).
 my ($rc, $out, $err) = $node->psql('postgres',
 	"\\set VERBOSITY verbose\nSET temp_file_limit = '1MB';\n" . sprintf($groups, 'big'));
 like($err, qr/53400: temporary file size exceeds temp_file_limit \(1024kB\)/, 'temp_file_limit holds');
