@@ -29,7 +29,7 @@ TEXT = re.compile(r"\b(s|ks|u|name)\b")
 
 
 def over_text(q):
-    """Whether a collation can matter to a query that names none."""
+    """Whether a collation may change the answer to a query that names none."""
     return TEXT.search(q.sql) is not None and "COLLATE" not in q.sql
 
 
@@ -78,6 +78,8 @@ SELECTS = [
     ("set", "SELECT count(*) FROM t a JOIN r b ON a.ks < b.s {C} WHERE a.id < 100"),
     ("set", "SELECT count(*) FROM t WHERE s {C} IN (SELECT ks FROM r)"),
     ("set", "SELECT count(*) FROM t WHERE s {C} > (SELECT min(s {C}) FROM r WHERE s <> '')"),
+    ("set", "SELECT id, (SELECT count(*) FROM t WHERE t.s {C} = r.s), (SELECT min(id) FROM t WHERE t.ks {C} > r.s) FROM r WHERE r.id < 12"),
+    ("set", "SELECT r.id, x.id FROM r, LATERAL (SELECT id FROM t WHERE t.s = r.s {C} ORDER BY id LIMIT 2) x WHERE r.id < 12"),
     ("set", "SELECT s {C} FROM t UNION SELECT ks FROM r"),
     ("set", "SELECT id, s {C} < 'o', s {C} = 'É', greatest(s {C}, ks), least(s {C}, ks), strpos(s {C}, 'i'), replace(s {C}, 'i', 'I'), "
             "split_part(s {C}, 'o', 1), translate(s {C}, 'iI', '12') FROM t WHERE id < 400")]

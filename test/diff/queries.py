@@ -500,6 +500,7 @@ def joins(q, r):
     q.set("SELECT h.k, x.id FROM public.h LEFT JOIN LATERAL (SELECT id FROM r WHERE r.k = h.k AND r.s LIKE h.name || '%') x ON true")
     q.set("SELECT h.k, x.* FROM public.h, LATERAL (SELECT min(d), max(tz), sum(i2) FROM t WHERE n BETWEEN h.v AND h.v + 2) x")
     q.set("SELECT g, (SELECT count(*) FROM t WHERE n = g) FROM generate_series(0, 25) g")
+    q.set("SELECT r.id, (SELECT count(*) FROM t WHERE t.s = r.s), (SELECT max(u) FROM t WHERE t.ks = r.ks AND t.s < r.s) FROM r WHERE r.id < 12")
     q.set("SELECT g, x.id FROM generate_series(1, 5) g, LATERAL (SELECT id FROM t WHERE id BETWEEN g * 100 AND g * 100 + 2) x")
     q.script("SET enable_hashjoin = off; SET enable_mergejoin = off; SELECT count(*), sum(t.id) FROM public.h JOIN t ON t.k = h.k;"
              " SELECT count(*) FROM r a JOIN r b ON a.k = b.k; RESET enable_hashjoin; RESET enable_mergejoin")
