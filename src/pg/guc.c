@@ -122,6 +122,8 @@ afdw_allowed(void)
 		allow &= ~(uint32) AX_ALLOW_DICTIONARY;
 	if (!afdw_enable_page_index)
 		allow &= ~(uint32) AX_ALLOW_PAGE_INDEX;
+	if (!afdw_enable_shared_row_groups)
+		allow &= ~(uint32) AX_ALLOW_SHARE;
 	if (!afdw_enable_partition_pruning)
 		allow &= ~(uint32) AX_ALLOW_PARTITION;
 	if (!afdw_enable_prewhere)

@@ -10,6 +10,7 @@
                    visits.sql is its definition
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   skips.parquet  8000 rows, 4 row groups of 20 pages: Bloom filters, dictionaries, page indexes
+  groups/<pages|one|plain>.parquet  200000 rows in one row group
   customers.parquet  500 rows, the other side of joins on events.customer
   instants.parquet   every half hour of 2024, and the weeks in which clocks are changed of other
                      years: for time zones
@@ -227,6 +228,23 @@ def skips(folder):
     return ""
 
 
+def groups(folder):
+    """One row group that is large enough for several threads: in pages, and in one page a column;
+    uncompressed, too."""
+    rng = random.Random(13)
+    columns = [Column("id", "int64", True), Column("w", "string"), Column("u", "string", True),
+               Column("x", "int32")]
+    os.makedirs(os.path.join(folder, "groups"), exist_ok=True)
+    rows = [(n, None if n % 11 == 0 else "word %d" % rng.randrange(3000), "user-%08d" % n,
+             None if rng.random() < 0.1 else rng.randrange(10**6)) for n in range(200000)]
+    for name, codec, page_rows in (("pages", "snappy", 15000), ("one", "snappy", 200000),
+                                   ("plain", "none", 200000)):
+        write(os.path.join(folder, "groups", name + ".parquet"), columns, rows,
+              Layout(codec=codec, row_group_rows=200000, page_rows=page_rows,
+                     page_version=2 if name == "pages" else 1, page_index=name == "pages"))
+    return ""
+
+
 def customers(folder):
     rng = random.Random(8)
     names = ("Ada", "Bo", "Cleo", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo")
@@ -422,7 +440,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, checksums, events, visits, dictionaries, skips,
+        types, kinds, checksums, events, visits, dictionaries, skips, groups,
         customers, instants, decimals, matrix, odd, nested, variants,
         many_files, cases))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:

@@ -136,6 +136,8 @@ typedef struct ax_work
     uint32_t file, split;
     ax_rowrange range;           /* end 0: all rows */
     const ax_rowset *rows;       /* sample: these rows, or NULL */
+    ax_fmt_share *share;         /* the split is several items, or NULL */
+    bool copy;                   /* another item of the same split comes first and counts */
 } ax_work;
 
 /* The opening of one file, a step machine: open.c. */

@@ -133,7 +133,7 @@ bool ax_meta_answers(ax_scan *s, const ax_work *w)
         if (!split_value(f, w->split, &sp, &m->call[i], &v))
             return false;
     /* Of a split in several ranges the first answers for all. */
-    if (w->range.begin > 0)
+    if (w->range.begin > 0 || w->copy)
         return true;
     pthread_mutex_lock(&s->live_lock);
     for (uint32_t i = 0; i < m->n; i++)

@@ -91,7 +91,7 @@ static ax_status choose_splits(ax_exec *x, ax_scan *s, ax_fmt_file *const *file,
             if (below(state, total - seen++) >= want - s->nwork)
                 continue;
             *rows = *rows < 0 || n < 0 ? -1 : *rows + n;
-            s->work[s->nwork++] = (ax_work){f, i, {0, 0}, NULL};
+            s->work[s->nwork++] = (ax_work){.file = f, .split = i};
         }
     return AX_OK;
 }

@@ -86,6 +86,57 @@ static void take_files(ax_exec *x, ax_scan *s, ax_fmt_file **file, bool *left_ou
                               memory_order_relaxed);
 }
 
+/* Scans that take part in one split: all lanes, where there are too few splits for them. */
+static uint32_t copies_of(const ax_exec *x, const totals *all, const ax_split *sp, uint32_t lanes)
+{
+    if (!sp->shares || (x->o.allow & AX_ALLOW_SHARE) == 0 || lanes < 2 ||
+        all->splits >= 2 * lanes || sp->nrows < 2 * (int64_t) RANGE_ROWS)
+        return 1;
+    return lanes;
+}
+
+static ax_status make_share(ax_exec *x, uint32_t nscans, ax_fmt_share **out)
+{
+    ax_arena *a = x->task.arena;
+    ax_fmt_share *h;
+
+    AX_NEW(&x->task, h, (ax_fmt_share *) ax_arena_alloc0(a, sizeof *h));
+    AX_NEW(&x->task, h->waiter,
+           (ax_job **) ax_arena_alloc0(a, nscans * sizeof(ax_job *)));
+    h->nscans = nscans;
+    pthread_mutex_init(&h->lock, NULL);
+    *out = h;
+    return AX_OK;
+}
+
+/* Behind all items, those of splits that several scans share: lanes that find nothing else help. */
+static ax_status add_copies(ax_exec *x, ax_scan *s, const totals *all, uint32_t max_lanes)
+{
+    uint32_t n = s->nwork;
+
+    for (uint32_t i = 0; i < n; i++)
+    {
+        ax_work *w = &s->work[i];
+        const ax_fmt_file *file;
+        uint32_t copies;
+        ax_split sp;
+
+        if (w->split == AX_SPLIT_ALL || w->range.end > 0)
+            continue;
+        file = ax_snapfile_file(&s->snap->file[w->file]);
+        split_at(file, w->split, &sp);
+        copies = copies_of(x, all, &sp, max_lanes);
+        if (copies > 1)
+            AX_TRY(make_share(x, copies, &w->share));
+        for (; copies > 1; copies--)
+        {
+            s->work[s->nwork] = *w;
+            s->work[s->nwork++].copy = true;
+        }
+    }
+    return AX_OK;
+}
+
 static void add_splits(ax_scan *s, uint32_t f, const ax_fmt_file *file, const totals *all,
                        uint32_t max_lanes)
 {
@@ -97,12 +148,12 @@ static void add_splits(ax_scan *s, uint32_t f, const ax_fmt_file *file, const to
         split_at(file, i, &sp);
         rows = range_rows(all, &sp, max_lanes);
         if (rows == 0)
-            s->work[s->nwork++] = (ax_work){f, i, {0, 0}, NULL};
+            s->work[s->nwork++] = (ax_work){.file = f, .split = i};
         for (uint32_t r = 0; rows > 0 && r < sp.nrows; r += rows)
         {
             uint32_t end = sp.nrows - r > rows ? r + rows : (uint32_t) sp.nrows;
 
-            s->work[s->nwork++] = (ax_work){f, i, {r, end}, NULL};
+            s->work[s->nwork++] = (ax_work){.file = f, .split = i, .range = {r, end}};
         }
     }
 }
@@ -137,7 +188,7 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
             ax_split sp;
 
             split_at(file[f], i, &sp);
-            n += ranges_of(&all, &sp, max_lanes);
+            n += ranges_of(&all, &sp, max_lanes) + copies_of(x, &all, &sp, max_lanes) - 1;
             opened++;
         }
     }
@@ -147,7 +198,8 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
         if (file[f] != NULL)
             add_splits(s, f, file[f], &all, max_lanes);
         else if (!left_out[f])
-            s->work[s->nwork++] = (ax_work){f, AX_SPLIT_ALL, {0, 0}, NULL};
+            s->work[s->nwork++] = (ax_work){.file = f, .split = AX_SPLIT_ALL};
+    AX_TRY(add_copies(x, s, &all, max_lanes));
     atomic_fetch_add_explicit(&x->splits, opened, memory_order_relaxed);
     *nlanes = s->nwork < max_lanes ? (s->nwork > 0 ? s->nwork : 1) : max_lanes;
     return AX_OK;
@@ -230,6 +282,23 @@ static ax_status note(ax_lane *l, ax_status st)
     return st;
 }
 
+/* Wait for the next epoch of the share; false: it has come already. */
+static bool wait_share(ax_lane *l)
+{
+    ax_fmt_share *h = l->req.share;
+    uint32_t i = 0;
+    bool wait;
+
+    pthread_mutex_lock(&h->lock);
+    wait = h->epoch == l->ev.epoch;
+    for (; i < h->nwaiters && h->waiter[i] != &l->job; i++)
+        ; /* it may have been woken by something else */
+    if (wait && i == h->nwaiters)
+        h->waiter[h->nwaiters++] = &l->job;
+    pthread_mutex_unlock(&h->lock);
+    return wait;
+}
+
 ax_status ax_scan_drive(ax_lane *l, ax_go *go)
 {
     for (;;)
@@ -253,6 +322,13 @@ ax_status ax_scan_drive(ax_lane *l, ax_go *go)
         if (l->ev.step != AX_STEP_NEED)
         {
             *go = AX_GO_BATCH;
+            return AX_OK;
+        }
+        if (l->ev.need.n == 0 && l->ev.host == NULL && l->req.share != NULL)
+        {
+            if (!wait_share(l))
+                continue;
+            *go = AX_GO_PARK;
             return AX_OK;
         }
         if (l->ev.need.n == 0)
@@ -315,7 +391,8 @@ static ax_status begin_read(ax_lane *l, ax_match match)
 
     if (s->meta != NULL && match == AX_MATCH_ALL && ax_meta_answers(s, &l->work))
     {
-        atomic_fetch_add_explicit(&l->stage->x->splits_done, 1, memory_order_relaxed);
+        if (!l->work.copy)
+            atomic_fetch_add_explicit(&l->stage->x->splits_done, 1, memory_order_relaxed);
         l->scan_state = AX_SCAN_CLAIM;
         return AX_OK;
     }
@@ -331,12 +408,23 @@ static ax_status begin_read(ax_lane *l, ax_match match)
     l->req.filter = filtered ? l->filter : NULL;
     l->req.filter_only = s->filter_only;
     l->req.nfilter_only = s->nfilter_only;
+    l->req.share = l->work.share;
     l->req.allow = l->stage->x->o.allow;
     l->req.stats = &l->stats;
     l->req.budget = l->task.budget;
     atomic_fetch_add_explicit(&s->read_splits, 1, memory_order_relaxed);
     l->scan_state = AX_SCAN_READ;
     return l->format->scan_begin(&l->task, l->morsel, &l->req, &l->op);
+}
+
+/* Are there rows of the split left that nobody took? */
+static bool worth_helping(const ax_lane *l)
+{
+    uint64_t next = atomic_load_explicit(&l->work.share->next, memory_order_relaxed);
+    ax_split sp;
+
+    split_at(ax_snapfile_file(file_of(l)), l->work.split, &sp);
+    return next + RANGE_ROWS / 2 < (uint64_t) sp.nrows;
 }
 
 /* One split, or a range of one, of a file that is open. */
@@ -346,6 +434,11 @@ static ax_status begin_split(ax_lane *l)
     ax_scan *s = st->scan;
     bool any;
 
+    if (l->work.copy && !worth_helping(l))
+    {
+        l->scan_state = AX_SCAN_CLAIM;
+        return AX_OK;
+    }
     l->format = ax_snapfile_file(file_of(l))->format;
     AX_CHECK(&l->task, file_of(l)->bind != NULL || s->ncolumns == 0, AX_EPLAN,
              "plan scans a source without declared columns");
@@ -436,7 +529,7 @@ static ax_status pruned(ax_lane *l)
     if (any)
         return begin_read(l, match);
     /* Of a split in several ranges the first counts. */
-    if (match == AX_MATCH_NONE && l->work.range.begin == 0)
+    if (match == AX_MATCH_NONE && l->work.range.begin == 0 && !l->work.copy)
         count_pruned(l, by);
     l->scan_state = AX_SCAN_CLAIM;
     return AX_OK;
@@ -476,7 +569,8 @@ static ax_status scan_next(ax_lane *l, ax_batch **out, ax_go *go)
         return AX_OK;
     }
     end_op(l);
-    atomic_fetch_add_explicit(&l->stage->x->splits_done, 1, memory_order_relaxed);
+    if (!l->work.copy)
+        atomic_fetch_add_explicit(&l->stage->x->splits_done, 1, memory_order_relaxed);
     l->scan_state = AX_SCAN_CLAIM;
     return AX_OK;
 }

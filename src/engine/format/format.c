@@ -133,3 +133,11 @@ ax_status ax_fmt_drive(ax_task *t, ax_io *io, const ax_format *fmt, ax_fmt_op *o
         *last = ev;
     return st;
 }
+
+void ax_fmt_share_tell(ax_fmt_share *s)
+{
+    s->epoch++;
+    for (uint32_t i = 0; i < s->nwaiters; i++)
+        ax_job_wake(s->waiter[i]);
+    s->nwaiters = 0;
+}

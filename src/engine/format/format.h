@@ -41,6 +41,8 @@
 #include "io/io.h"
 #include "vector/vector.h"
 
+#include <pthread.h>
+
 typedef struct ax_format ax_format;
 typedef struct ax_fmt_op ax_fmt_op;      /* opaque; each format has its own structs behind it */
 
@@ -92,6 +94,7 @@ typedef struct ax_split
     int64_t bytes;            /* compressed bytes of all columns; for work estimates */
     uint32_t granule_rows;    /* natural step for row ranges: a page or granule; 0: none known */
     uint32_t granules;        /* how many the split has, for EXPLAIN; 0: it is not told */
+    bool shares;              /* several scans of it may take turns (ax_fmt_share) */
     const struct ax_sort_key_claim *order; /* rows are ordered by these columns, or NULL.  A
                                * contract that the reader checks while it reads: a violation is
                                * ECORRUPT */
@@ -197,6 +200,8 @@ typedef struct ax_fmt_event
     const struct ax_rowset *rows; /* DONE of a pruning with SOME: rows that may match, or NULL: all;
                                * dies with the operation */
     const ax_host_need *host;  /* NEED with need.n == 0: the filter waits for the host */
+    uint32_t epoch;            /* NEED with need.n == 0 and host NULL: req.share has another epoch
+                                * when going on makes sense */
 } ax_fmt_event;
 
 typedef enum ax_pruned_by { AX_PRUNED_NOT, AX_PRUNED_PARTITION, AX_PRUNED_MINMAX, AX_PRUNED_BLOOM,
@@ -224,6 +229,7 @@ enum
     AX_ALLOW_PRIMARY_KEY = 1u << 9, AX_ALLOW_SKIP_INDEX = 1u << 10,
     AX_ALLOW_PARTITION = 1u << 11, AX_ALLOW_ALGEBRA = 1u << 12,
     AX_ALLOW_TOP_GROUPS = 1u << 16,
+    AX_ALLOW_SHARE = 1u << 17,
     AX_ALLOW_ALL = 0xffffffffu
 };
 
@@ -236,6 +242,24 @@ typedef struct ax_scan_stats
     uint64_t bytes_compressed, bytes_decompressed;
     uint64_t read_ns, decode_ns, filter_ns;
 } ax_scan_stats;
+
+/* One split for several scans that run at once: each takes rows that nobody took, again and again,
+ * until there are none; and what one of them made for all, the others use.  A scan that waits for
+ * what another one makes says so in its event; `waiter` is woken with the next epoch. */
+typedef struct ax_fmt_share
+{
+    uint32_t nscans;          /* at most so many take part */
+    _Atomic uint32_t next;    /* first row that nobody took */
+    pthread_mutex_t lock;     /* guards the rest */
+    uint32_t epoch;
+    ax_job **waiter;          /* [nwaiters <= nscans] */
+    uint32_t nwaiters;
+    void *state;              /* the format's; NULL at first, and again when its last scan ends */
+    uint32_t users;           /* scans that use state */
+} ax_fmt_share;
+
+/* The lock is held: something was made, wake who waits. */
+void ax_fmt_share_tell(ax_fmt_share *s);
 
 /* Borrowed, with all it points to, until the operation ends. */
 typedef struct ax_scan_req
@@ -255,6 +279,7 @@ typedef struct ax_scan_req
     const uint32_t *filter_only; /* [nfilter_only] positions in columns that nobody needs after the
                                 * filter: may be left zeroed in batches */
     uint32_t nfilter_only;
+    ax_fmt_share *share;       /* the rows are dealt out among scans, or NULL */
     uint32_t allow;            /* AX_ALLOW_* */
     ax_scan_stats *stats;      /* borrowed, never NULL */
     ax_budget *budget;         /* pages are charged here */

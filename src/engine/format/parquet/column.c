@@ -120,6 +120,8 @@ void ax_pq_col_free(ax_pq_col *c)
     ax_buf_unref(c->prefixes);
     ax_buf_unref(c->last);
     ax_buf_unref(c->wbuf);
+    ax_buf_unref(c->whole);
+    c->whole = NULL;
     if (c->dict != NULL)
         ax_arena_destroy(c->dict->arena);
     c->chunk = c->body = c->spare = c->turned = c->turned_rep = c->lens = c->prefixes = NULL;
@@ -504,7 +506,14 @@ static ax_status open_values(ax_task *t, ax_pq_col *c)
 
 ax_status ax_pq_col_open_page(ax_task *t, ax_pq_col *c)
 {
-    AX_TRY(ax_pq_page_body(t, c, &c->page, &c->body, &c->v, &c->vend));
+    if (c->whole != NULL && c->page.num_values == c->meta.num_values)
+    {
+        c->body = ax_buf_ref(c->whole);
+        c->v = c->whole->data;
+        c->vend = c->v + c->whole->len;
+    }
+    else
+        AX_TRY(ax_pq_page_body(t, c, &c->page, &c->body, &c->v, &c->vend));
     c->scan->req.stats->pages++;
     c->opened = true;
     AX_TRY(open_levels(t, c));

@@ -173,6 +173,7 @@ static void split(const ax_fmt_file *file, uint32_t i, ax_split *out)
     out->nrows = f->group[i].nrows;
     out->row0 = f->group[i].row0;
     out->bytes = f->group[i].bytes;
+    out->shares = true;
 }
 
 #define GUESS_GROUPS 64u /* row groups looked at */

@@ -18,6 +18,7 @@
  *   stats.c       min/max: what may be believed
  *   bloom.c       Bloom filters: probes
  *   index.c       page indexes: where pages are, and their bounds
+ *   share.c       a row group for several scans
  *   prune.c       may rows of a row group match? which ones?
  *   facts.c       metadata as tables, for people
  *   parquet.c     the format struct
@@ -499,6 +500,8 @@ typedef struct ax_pq_col
     uint32_t len_idx, len_n;
     ax_buf *last;             /* owned; DELTA_BYTE_ARRAY: the previous value */
     uint32_t last_len;
+    bool staged;              /* the scans that share the row group know about `whole` */
+    ax_buf *whole;            /* owned; the only page, decompressed for all of them, or NULL */
     bool keeps_last;          /* old writers go on across pages */
     ax_buf *wbuf;             /* owned; bytes of strings that stand nowhere contiguously */
 
@@ -680,6 +683,11 @@ struct ax_pq_scan
     ax_io_req *io;            /* [nio <= io_cap] requests under way, of columns io_col */
     uint32_t *io_col;
     uint32_t nio, io_cap;
+    bool joined;              /* takes part in req.share */
+    bool claims_ready;        /* page_start is set */
+    ax_rowrange claim;        /* rows taken from req.share */
+    uint32_t *page_start;     /* [npage_starts] rows at which claims should end */
+    uint32_t npage_starts;
     ax_rowrange range;        /* the current range of rows wanted */
     uint32_t range_no, nranges; /* the next one, and how many there are */
     uint32_t row, n;          /* the window */
@@ -696,6 +704,14 @@ ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
     AX_MUST_USE;
 ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev) AX_MUST_USE;
 void ax_pq_scan_end(ax_pq_scan *s);
+
+/* Row groups for several scans.  join, leave: at the scan's beginning and end.  pages: see that the
+ * columns whose bytes are there have what is made for all; *wait: another scan is at it, until the
+ * share's epoch is another than *epoch.  claim: the next rows into s->claim. */
+ax_status ax_pq_share_join(ax_task *t, ax_pq_scan *s) AX_MUST_USE;
+void ax_pq_share_leave(ax_pq_scan *s);
+ax_status ax_pq_share_pages(ax_task *t, ax_pq_scan *s, bool *wait, uint32_t *epoch) AX_MUST_USE;
+ax_status ax_pq_share_claim(ax_task *t, ax_pq_scan *s, bool *any) AX_MUST_USE;
 
 /* ---- statistics ------------------------------------------------------------------------------ */
 

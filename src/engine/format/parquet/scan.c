@@ -151,6 +151,8 @@ ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
     st = allocate(t, a, s);
     if (st == AX_OK)
         st = init_columns(t, s);
+    if (st == AX_OK)
+        st = ax_pq_share_join(t, s);
     if (st != AX_OK)
         return note(t, s, NULL, st);
     s->batch.ncols = req->ncolumns;
@@ -165,6 +167,7 @@ void ax_pq_scan_end(ax_pq_scan *s)
 {
     uint32_t i;
 
+    ax_pq_share_leave(s);
     ax_arena_destroy(s->batch.arena);
     s->batch.arena = NULL;
     for (i = 0; i < s->nio; i++)
@@ -317,8 +320,38 @@ static bool filter_first(const ax_pq_scan *s)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* The next window of the rows wanted; false: there is none. */
-static bool next_window(ax_pq_scan *s)
+/* The next range of the rows wanted, none of those before; *any: there is one. */
+static ax_status next_range(ax_task *t, ax_pq_scan *s, bool *any)
+{
+    ax_rowrange all = {0, (uint32_t) s->group->nrows};
+
+    *any = true;
+    while (s->req.share == NULL ? s->range_no < s->nranges : *any)
+    {
+        s->range = s->req.rows == NULL ? all : s->range_no < s->nranges
+                   ? s->req.rows->range[s->range_no] : (ax_rowrange){UINT32_MAX, UINT32_MAX};
+        if (s->req.share == NULL)
+        {
+            s->range_no++;
+            return AX_OK;
+        }
+        if (s->range.begin >= s->claim.end || s->row >= s->claim.end)
+            AX_TRY(ax_pq_share_claim(t, s, any));
+        else if (s->range.end <= s->claim.begin || s->row >= s->range.end)
+            s->range_no++;
+        else
+        {
+            s->range.begin = s->range.begin > s->claim.begin ? s->range.begin : s->claim.begin;
+            s->range.end = s->range.end < s->claim.end ? s->range.end : s->claim.end;
+            return AX_OK;
+        }
+    }
+    *any = false;
+    return AX_OK;
+}
+
+/* The next window of the rows wanted; *any: there is one. */
+static ax_status next_window(ax_task *t, ax_pq_scan *s, bool *any)
 {
     uint32_t i;
 
@@ -334,11 +367,9 @@ static bool next_window(ax_pq_scan *s)
             s->n = end - s->row < AX_BATCH_ROWS ? end - s->row : AX_BATCH_ROWS;
             break;
         }
-        if (s->range_no == s->nranges)
-            return false;
-        s->range = s->req.rows != NULL ? s->req.rows->range[s->range_no]
-                                       : (ax_rowrange){0, rows};
-        s->range_no++;
+        AX_TRY(next_range(t, s, any));
+        if (!*any)
+            return AX_OK;
         s->row = s->range.begin > s->row ? s->range.begin : s->row;
     }
     ax_arena_reset(s->batch.arena);
@@ -353,7 +384,8 @@ static bool next_window(ax_pq_scan *s)
     if (s->nsteps > 0)
         memcpy(s->order, ax_filter_lane_order(s->req.filter), s->nsteps * sizeof *s->order);
     s->req.stats->rows_read += s->n;
-    return true;
+    *any = true;
+    return AX_OK;
 }
 
 static ax_status virtual_column(ax_task *t, ax_pq_scan *s, uint32_t ord, ax_vec *out)
@@ -571,10 +603,22 @@ static ax_status run(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
     {
         const ax_host_need *wait;
 
+        bool behind;
+
         AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
+        AX_TRY(ax_pq_share_pages(t, s, &behind, &ev->epoch));
+        if (behind)
+        {
+            ev->step = AX_STEP_NEED;
+            return AX_OK;
+        }
         if (!s->active)
         {
-            if (s->raised || !next_window(s))
+            bool any = false;
+
+            if (!s->raised)
+                AX_TRY(next_window(t, s, &any));
+            if (!any)
                 break;
             s->active = true;
         }
