@@ -306,6 +306,40 @@ static void distinct_and_union(void **state)
     host_end(&h);
 }
 
+/* DISTINCT with LIMIT ends the scan when it has its groups. */
+static void distinct_with_limit_stops(void **state)
+{
+    (void) state;
+    for (uint32_t threads = 1; threads <= 3; threads++)
+        for (int64_t limit = 1; limit <= 7000; limit = limit * 9 + 5)
+        {
+            ax_query *q;
+            ax_profile p;
+            ax_expr *v;
+            host h;
+            sums s;
+
+            begin(&h, threads);
+            v = x_col(&h, 1);
+            ax_plan_limit(h.plan,
+                          ax_plan_distinct(h.plan, ax_plan_project(h.plan, x_scan(&h, 0, NULL), &v,
+                                                                   1)),
+                          x_int8(&h, limit), NULL);
+            q = host_start(&h);
+            s = host_drain(&h, q);
+            assert_int_equal(s.last, AX_NEXT_DONE);
+            assert_int_equal(s.rows, limit < ROWS ? limit : ROWS);
+            ax_query_profile(q, &p);
+            if (limit < 100 && threads == 1)
+            {
+                assert_true(p.scan.rows_read < ROWS / 6);
+                assert_int_equal(p.splits_pruned[AX_PRUNED_LIMIT], 5);
+            }
+            ax_query_destroy(q);
+            host_end(&h);
+        }
+}
+
 /* A stack of breakers: sum of counts of groups, sorted, limited. */
 static void breakers_stack(void **state)
 {
@@ -645,6 +679,7 @@ int main(void)
         cmocka_unit_test(late_columns_are_those_of_the_winners),
         cmocka_unit_test(sort_is_ordered),
         cmocka_unit_test(distinct_and_union),
+        cmocka_unit_test(distinct_with_limit_stops),
         cmocka_unit_test(breakers_stack),
         cmocka_unit_test(plans_print),
         cmocka_unit_test(rebind_starts_over),

@@ -53,6 +53,7 @@ struct ax_breaker
     bool ordered;         /* parts are to be concatenated in order */
     uint64_t rows_in;     /* summed by prepare, for profiles */
     uint64_t groups;      /* groups or rows held, for profiles */
+    const _Atomic bool *enough; /* set once: more input changes nothing any more; NULL: never */
 };
 
 /* ---- aggregation ----------------------------------------------------------------------------- */

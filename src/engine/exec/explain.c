@@ -17,6 +17,16 @@ static uint64_t unclaimed(const ax_scan *s)
     return n;
 }
 
+/* Splits of open files that no lane came to; of one in several pieces the first counts. */
+static uint64_t unclaimed_splits(const ax_scan *s)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = atomic_load_explicit(&s->cursor, memory_order_relaxed); i < s->nwork; i++)
+        n += s->work[i].split != AX_SPLIT_ALL && s->work[i].range.begin == 0;
+    return n;
+}
+
 /* Files whose work has all been claimed; at least so many, when work is not in file order. */
 static uint32_t files_passed(const ax_scan *s)
 {
@@ -121,6 +131,9 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
     out->scan.granules_total = all_granules(x);
     for (uint32_t i = 0; i < AX_PRUNED_CNT; i++)
         out->splits_pruned[i] = LOAD(splits_pruned[i]);
+    for (const ax_stage *st = x->stages; st != NULL && x->state == AX_ES_DRAINED; st = st->all_next)
+        if (st->scan != NULL)
+            out->splits_pruned[AX_PRUNED_LIMIT] += unclaimed_splits(st->scan);
     out->splits_done = LOAD(splits_done);
     out->rows_out = LOAD(rows_out);
     out->groups = top_groups(x);

@@ -173,6 +173,8 @@ static ax_status agg_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec, uint32
     for (uint32_t i = 0; i < g->nsteps; i++)
         g->step[i].off += g->ht.lay.state_off;
     AX_TRY(ax_ht_init(t, g->arena, &g->ht, nlanes, spec->est_groups, spec->group_limit));
+    if (spec->nargs == 0 && g->ht.group_limit > 0)
+        g->b.enough = &g->ht.full; /* keys alone: those chosen are the answer */
     /* Pairs of sets keep addresses of the strings of their group. */
     if (g->nsets == 0 || g->ht.lay.str_w == g->ht.lay.kw)
         g->ht.spill = spec->spill;

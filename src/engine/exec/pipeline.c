@@ -24,6 +24,10 @@ uint64_t ax_exec_now_ns(void)
 
 bool ax_stage_enough(const ax_stage *st)
 {
+    const ax_breaker *b = st->sink->breaker;
+
+    if (b != NULL && b->enough != NULL && atomic_load_explicit(b->enough, memory_order_relaxed))
+        return true;
     for (const ax_limits *l = st->limits; l != NULL; l = l->next)
         if (ax_limit_enough(l->limit))
             return true;
