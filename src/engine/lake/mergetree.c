@@ -587,7 +587,8 @@ static ax_status take_files(ax_task *t, table_op *op)
             AX_TRY(definition(t, op, op->file[i].path, b));
     }
     parse_parts(op);
-    qsort(op->file, op->nfiles, sizeof *op->file, by_mutation);
+    if (op->nfiles > 0)
+        qsort(op->file, op->nfiles, sizeof *op->file, by_mutation);
     AX_TRY(cover(t, op));
     op->check = next_cover(op, 0);
     op->state = COVERS;
