@@ -12,6 +12,7 @@ $1, $2 ... are parameters: literals in the simple protocol, parameters in the ex
 import random
 
 import collations
+import shapes
 
 OID = {"bool": 16, "int8": 20, "int2": 21, "int4": 23, "text": 25, "float4": 700, "float8": 701, "date": 1082,
        "timestamp": 1114, "timestamptz": 1184, "numeric": 1700, "int4[]": 1007, "text[]": 1009, "int8[]": 1016}
@@ -637,5 +638,6 @@ def queries(seed):
     for part in (comparisons, logic, lists, arithmetic, patterns, aggregates, ordering, distinct, nested, joins, functions, windows, sessions, pruning):
         part(q, r)
     random_selects(q, r, 120)
+    shapes.add(q, r, boolean, CONSTS, TYPES, 20)
     collations.add(q, p)
     return q
