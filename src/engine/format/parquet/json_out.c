@@ -28,7 +28,8 @@ ax_status ax_pq_js_room(ax_pq_js *w, size_t n)
 ax_status ax_pq_js_put(ax_pq_js *w, const char *s, size_t n)
 {
     AX_TRY(ax_pq_js_room(w, n));
-    memcpy(w->p + w->n, s, n);
+    if (n > 0)
+        memcpy(w->p + w->n, s, n);
     w->n += n;
     return AX_OK;
 }
