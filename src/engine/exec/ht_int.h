@@ -132,7 +132,8 @@ typedef struct ax_ht_lane
      * its use is judged, staged rows after which freezing is judged; bytes of staged rows worth a
      * write to the temporary file. */
     uint64_t freeze_rows, bypass_rows, thaw_rows, quota_bytes;
-    uint64_t probed, missed; /* since frozen */
+    uint64_t probed, missed, again; /* since frozen, or judged last; again: in recent */
+    uint64_t *recent;      /* [AX_HT_RECENT] rows staged last, as in a directory; NULL: not used */
     uint64_t staged_mark;  /* value of `staged` at the last look at repeats */
     uint64_t staged;
     uint64_t staged_str_bytes; /* string bytes of staged rows */
@@ -143,6 +144,7 @@ typedef struct ax_ht_lane
 } ax_ht_lane;
 
 #define AX_HT_SAMPLE 16384u
+#define AX_HT_RECENT 16384u
 
 typedef struct ax_ht
 {

@@ -15,6 +15,7 @@
 #define PREFETCH_ROWS 16u
 #define CACHE_BYTES ((uint64_t) 512 << 10) /* half of a second-level cache */
 #define BYPASS_ROWS ((uint64_t) 256 << 10)
+#define RECENT_PAYS 8u /* one row in so many that would be staged must be found there */
 #define THAW_ROWS ((uint64_t) 512 << 10)
 #define THAW_BYTES 300u /* staged bytes of a key behind its first row: a larger table pays */
 #define QUOTA_BYTES ((uint64_t) 256 << 10)
@@ -107,11 +108,24 @@ ax_status ax_ht_freeze(ax_task *t, const ax_ht *ht, ax_ht_lane *l)
         for (uint32_t p = 0; ht->spill != NULL && p < 1u << ht->pbits; p++)
             l->part[p].spare = &l->spare;
         AX_NEW(t, l->sample, ax_arena_alloc0(l->mem, sizeof(*l->sample) * AX_HT_SAMPLE));
+        AX_NEW(t, l->recent, ax_arena_alloc0(l->mem, sizeof(*l->recent) * AX_HT_RECENT));
     }
     l->frozen = true;
     l->bypass = false;
-    l->probed = l->missed = 0;
+    l->probed = l->missed = l->again = 0;
     return AX_OK;
+}
+
+/* Where a staged row of this hash is remembered: rare keys often come back soon. */
+static inline uint64_t *recent_slot(const ax_ht_lane *l, uint64_t hash)
+{
+    return &l->recent[hash >> 24 & (AX_HT_RECENT - 1)];
+}
+
+static inline void remember(ax_ht_lane *l, uint64_t hash, uint8_t *row)
+{
+    if (l->recent != NULL)
+        *recent_slot(l, hash) = hash << 48 | (uint64_t) (uintptr_t) row;
 }
 
 /* Look at one staged row in 256, chosen by hash, to learn how often staged keys repeat: with many
@@ -151,6 +165,7 @@ static ax_status stage(ax_task *t, const ax_ht *ht, ax_ht_lane *l, uint64_t hash
     ax_ht_rows *p = &l->part[hash >> (64 - ht->pbits)];
 
     AX_NEW(t, *row, ax_ht_row_add(l->mem, &ht->lay, p, hash, img));
+    remember(l, hash, *row);
     l->staged++;
     l->staged_str_bytes += ax_ht_str_bytes(&ht->lay, img);
     if ((hash >> 20 & 255) == 0)
@@ -281,8 +296,27 @@ AX_HT_INLINE uint8_t *stage_fast(const ax_ht *ht, ax_ht_lane *l, uint64_t h, con
     if (!l->frozen || (h >> 20 & 255) == 0 || (!ht->lay.borrow_str && ax_ht_shape_long(shape, img)))
         return NULL;
     row = ax_ht_row_fast(&ht->lay, shape, &l->part[h >> (64 - ht->pbits)], h, img);
-    l->staged += row != NULL;
-    l->missed += row != NULL;
+    if (row == NULL)
+        return NULL;
+    remember(l, h, row);
+    l->staged++;
+    l->missed++;
+    return row;
+}
+
+AX_HT_INLINE uint8_t *look_recent(const ax_ht *ht, ax_ht_lane *l, uint64_t h, const uint64_t *img,
+                                  ax_ht_shape shape)
+{
+    uint64_t x;
+    uint8_t *row;
+
+    if (!l->frozen || l->recent == NULL)
+        return NULL;
+    x = *recent_slot(l, h) ^ h << 48;
+    row = (uint8_t *) (uintptr_t) x;
+    if (x >> 48 != 0 || x == 0 || !ax_ht_shape_eq(&ht->lay, shape, ax_ht_img(&ht->lay, row), img))
+        return NULL;
+    l->again++;
     return row;
 }
 
@@ -315,6 +349,8 @@ AX_HT_INLINE ax_status probe(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n, c
         }
         found = l->bypass ? NULL : look_up(ht, &l->dir, h, img, shape);
         if (found == NULL)
+            found = look_recent(ht, l, h, img, shape);
+        if (found == NULL)
             found = stage_fast(ht, l, h, img, shape);
         if (found == NULL)
             AX_TRY(missing(t, ht, l, h, img, &found));
@@ -341,10 +377,12 @@ ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
     if (l->frozen)
     {
         l->probed += n;
-        if (!l->bypass && l->probed >= l->bypass_rows)
+        if (l->probed >= l->bypass_rows)
         {
-            l->bypass = l->missed * 4 > l->probed * 3;
-            l->probed = l->missed = 0;
+            l->bypass |= (l->missed + l->again) * 4 > l->probed * 3;
+            if (l->again * RECENT_PAYS < l->missed + l->again)
+                l->recent = NULL;
+            l->probed = l->missed = l->again = 0;
         }
         if (l->staged - l->staged_mark >= l->thaw_rows
             && (ht->spill == NULL || !ax_spill_pressed(ht->spill, 4)))

@@ -84,7 +84,9 @@ static ax_status spill(ax_task *t, ax_ht *ht, ax_ht_lane *l)
         AX_NEW(t, l->spilled, ax_arena_alloc0(l->mem, sizeof(*l->spilled) << ht->pbits));
     if (l->spill_buf == NULL)
         AX_NEW(t, l->spill_buf, ax_arena_alloc(l->mem, EXTENT_BYTES));
-    ax_ht_dense_forget(l); /* it may know rows that go */
+    ax_ht_dense_forget(l); /* it may know rows that go, like the next */
+    if (l->recent != NULL)
+        memset(l->recent, 0, sizeof(*l->recent) * AX_HT_RECENT);
     for (uint32_t p = 0; p < 1u << ht->pbits; p++)
         AX_TRY(spill_partition(&w, p));
     l->spare.used_bytes = 0;

@@ -325,7 +325,7 @@ static void lower_thresholds(ax_ht *ht)
     {
         ht->lane[i]->freeze_rows = 100 + below(1000);
         ht->lane[i]->bypass_rows = 3000;
-        ht->lane[i]->quota_bytes = 4000 + below(60000);
+        ht->lane[i]->quota_bytes = 2000 + below(30000);
         ht->lane[i]->thaw_rows = below(2) ? 5000 : UINT64_MAX;
     }
 }
@@ -511,8 +511,8 @@ static void spilled(void **state)
         ax_spill_init(&file, &full, true, 0);
         ax_spill_give(&file, dup(fileno(f)));
         spill = &file;
-        random_case(g + i % 3, 1 + i % 2 * (i % 3 < 2), ax_test_scale(20000), 1 + i % 4, 0);
-        random_case(g, 3, ax_test_scale(20000), 1 + i % 8, i % 4 ? 0 : 20);
+        random_case(g + i % 3, 1 + i % 2 * (i % 3 < 2), 12000, 1 + i % 4, 0);
+        random_case(g, 3, 12000, 1 + i % 8, i % 4 ? 0 : 20);
         times += file.end_bytes > 0;
         ax_spill_close(&file);
     }
@@ -531,7 +531,7 @@ static void spill_fails(void **state)
     table t;
 
     (void) state;
-    table_make(&t, ax_test_scale(30000), g, 1, 100);
+    table_make(&t, 30000, g, 1, 100);
     s.key_type = t.type;
     s.spill = &file;
     for (uint32_t i = 0; i < 3; i++)
@@ -540,13 +540,18 @@ static void spill_fails(void **state)
         ax_status st;
         run r;
 
-        ax_spill_init(&file, &full, true, i == 1 ? 10000 : 0);
+        ax_spill_init(&file, &full, true, i == 1 ? 100 : 0);
         ax_spill_give(&file, i == 0 ? -1 : dup(fileno(f)));
         run_init(&r, &t, 2, INT64_MAX);
         assert_int_equal(create(&r, &s), AX_OK);
         lower_thresholds(&((ax_agg *) (void *) r.b)->ht);
         for (uint32_t k = 0; k < 2; k++)
-            ((ax_agg *) (void *) r.b)->ht.lane[k]->thaw_rows = UINT64_MAX;
+        {
+            ax_ht_lane *l = ((ax_agg *) (void *) r.b)->ht.lane[k];
+
+            l->thaw_rows = UINT64_MAX;
+            l->quota_bytes = 4000;
+        }
         st = on_lanes(&r, feed_thread);
         if (i == 2)
         {
