@@ -11,6 +11,9 @@
 #define METADATA_DEFAULT ((int64_t) 64 << 20)
 #define FILES_DEFAULT 256u
 
+/* A pool cannot grow, but the setting can; threads are made when they are wanted. */
+#define POOL_ROOM 1024u
+
 struct ax_query
 {
     ax_engine *e;
@@ -33,6 +36,7 @@ ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *e
 {
     ax_engine *e = (ax_engine *) ax_obj_alloc(sizeof *e);
     uint32_t threads = o->max_threads > 0 ? o->max_threads : ax_cpu_count();
+    uint32_t room = threads > POOL_ROOM ? threads : POOL_ROOM;
     ax_status st = AX_ENOMEM;
 
     ax_error_clear(err);
@@ -43,8 +47,8 @@ ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *e
                        o->memory_limit_bytes > 0 ? o->memory_limit_bytes : INT64_MAX, NULL);
         e->env.budget = &e->budget;
         atomic_init(&e->env.max_threads, threads);
-        e->pool_threads = threads;
-        st = parts_create(e, o, threads);
+        e->pool_threads = room;
+        st = parts_create(e, o, room);
     }
     if (st != AX_OK)
     {
@@ -89,7 +93,9 @@ void ax_engine_trim(ax_engine *e)
 
 void ax_engine_set_max_threads(ax_engine *e, uint32_t n)
 {
-    if (n == 0 || n > e->pool_threads)
+    if (n == 0)
+        n = ax_cpu_count();
+    if (n > e->pool_threads)
         n = e->pool_threads;
     atomic_store_explicit(&e->env.max_threads, n, memory_order_relaxed);
 }

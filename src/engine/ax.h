@@ -51,7 +51,7 @@ typedef struct ax_engine ax_engine;
 
 typedef struct ax_engine_opts
 {
-    uint32_t max_threads;          /* pool size, 0: cores of the cgroup */
+    uint32_t max_threads;          /* of a query, 0: cores of the cgroup; can be changed later */
     uint32_t idle_ms;              /* idle threads exit after this, 0: 60,000; with the last one
                                       goes the free memory that was kept for the next query */
     uint32_t spin_us;              /* idle threads look for work this long, 0: 30 */
