@@ -2,7 +2,7 @@
 \set ECHO none
 \set testdata `echo "$AX_TESTDATA"`
 \set path :testdata '/events.parquet'
-SELECT plan(7);
+SELECT plan(8);
 CREATE FOREIGN TABLE events (id int8, kind text, url text) SERVER analytics_fdw
 	OPTIONS (path :'path');
 CREATE FUNCTION counted(q text, key text) RETURNS numeric LANGUAGE plpgsql AS $$
@@ -28,6 +28,12 @@ SELECT is(counted('SELECT name FROM customers', 'Threads'), 1::numeric,
 	'threads are those that ran');
 SELECT cmp_ok(counted('SELECT name FROM customers', 'Threads Granted'), '>=', 1::numeric,
 	'not those that were granted');
+-- A session that began with one thread can get more.
+SET analytics_fdw.max_threads = 1;
+SELECT count(url) FROM events WHERE url > 'a' \g /dev/null
+SET analytics_fdw.max_threads = 3;
+SELECT is(counted('SELECT count(url) FROM events WHERE url > ''a''', 'Threads Granted'), 3::numeric,
+	'max_threads can grow within a session');
 CREATE FUNCTION inner_row_groups(q text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
