@@ -159,6 +159,7 @@ bool ax_pq_column_index(ax_arena *a, const uint8_t *p, size_t len, uint32_t n, a
         s[i].nulls = s[i].nans = s[i].distinct = -1;
     while (ax_pq_th_next(&c, &f))
     {
+        unsigned bit = f.id >= 1 && f.id <= 3 ? 1u << f.id : 0; /* ids may be negative */
         bool ok = true;
 
         switch (f.id)
@@ -170,9 +171,9 @@ bool ax_pq_column_index(ax_arena *a, const uint8_t *p, size_t len, uint32_t n, a
             case 8: parse_counts(&c, f.type, s, n, true); break;
             default: ax_pq_th_skip(&c, f.type);
         }
-        if (!ok || (f.id < 4 && (seen & 1u << f.id) != 0))
+        if (!ok || (seen & bit) != 0)
             return false;
-        seen |= f.id < 4 ? 1u << f.id : 0;
+        seen |= bit;
     }
     *out = s;
     return !c.bad && seen == 14;
