@@ -6,8 +6,6 @@
  * Format: apache/parquet-format, Encodings.md, "Dictionary Encoding". */
 #include "parquet_int.h"
 
-static _Atomic uint64_t next_uid = 1;
-
 static void unref_buffer(void *arg) { ax_buf_unref((ax_buf *) arg); }
 
 /* Some entry cannot be converted: find out which, and give it a harmless value.  It is an error of
@@ -150,7 +148,7 @@ ax_status ax_pq_dict_load(ax_task *t, ax_pq_col *c, const ax_pq_page *p)
     }
     d->arena = a;
     d->n = (uint32_t) p->num_values;
-    d->uid = atomic_fetch_add_explicit(&next_uid, 1, memory_order_relaxed);
+    d->uid = ax_dict_uid();
     d->val.kind = AX_VK_FLAT;
     d->val.type = c->conv->type;
     d->val.n = d->n;
