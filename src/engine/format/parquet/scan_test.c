@@ -29,6 +29,7 @@ typedef struct fixture
     uint32_t row[ROWS];
     ax_error poison;
     uint8_t kinds;                /* bit for each ax_vkind seen in column 1 */
+    uint64_t dict_uid;            /* of column 0, where it has a dictionary */
 } fixture;
 
 static fixture x;
@@ -98,6 +99,8 @@ static ax_status collect(ax_task *t, void *arg, ax_batch *b)
         x.poison = *b->poison;
     if (b->ncols > 1)
         x.kinds |= (uint8_t) (1u << b->col[1].kind);
+    if (b->col[0].kind == AX_VK_DICT)
+        x.dict_uid = b->col[0].u.dict.dict->uid;
     for (i = 0; i < b->nsel; i++)
     {
         uint32_t row = b->sel != NULL ? b->sel[i] : i;
@@ -440,6 +443,27 @@ static void bad_dictionary_entry_harms_its_rows(void **state)
     assert_int_equal(x.n, 0);
 }
 
+/* Caches of codes are found by it, whoever made the dictionary. */
+static void id_of_a_dictionary_is_nobody_elses(void **state)
+{
+    uint64_t before, after;
+    uint32_t v[64];
+
+    (void) state;
+    dict_s.n = ids1.n = 0;
+    string_to(&dict_s, "a");
+    string_to(&dict_s, "b");
+    for (uint32_t i = 0; i < 64; i++)
+        v[i] = i % 2;
+    e_u8(&ids1, 1);
+    e_packed(&ids1, v, 64, 1);
+    make_one(PQ_BYTE_ARRAY, PQ_REQUIRED, 0, PQ_RLE_DICTIONARY, &ids1, NULL, &dict_s, 2, 64);
+    before = ax_dict_uid();
+    assert_int_equal(scan_as(AX_T_TEXT, true, 0), AX_OK);
+    after = ax_dict_uid();
+    assert_true(before < x.dict_uid && x.dict_uid < after);
+}
+
 static void null_where_none_may_be(void **state)
 {
     (void) state;
@@ -676,6 +700,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_cut_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_row_poisons_what_follows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_dictionary_entry_harms_its_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(id_of_a_dictionary_is_nobody_elses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(null_where_none_may_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(runs_and_constants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(epochs_and_units, set_up, tear_down),
