@@ -549,7 +549,8 @@ extern void afdw_explain(ForeignScanState *node, ExplainState *es);
 extern List *afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid);
 extern List *afdw_import_comments(void);	/* commands of the import under way, once */
 extern ax_source *afdw_open_file(const AfdwOptions *opts, const char *path, ax_error *err);
-extern ax_source *afdw_files(const AfdwOptions *opts);	/* until CurrentMemoryContext is reset */
+/* until CurrentMemoryContext is reset */
+extern ax_source *afdw_files(const AfdwOptions *opts, const char *details);
 extern const char *afdw_sql_type(const ax_field *f);
 
 /* ---- introspect.c ----------------------------------------------------- */

@@ -330,7 +330,7 @@ fill_command(Oid relid)
 		opts.paths = afdw_files_function(relid, &opts);
 	if (opts.paths == NIL)
 		return NULL;
-	source = afdw_files(&opts);
+	source = afdw_files(&opts, NULL);
 	afdw_query_end(afdw_query_list(source, &opts));
 	if (ax_source_files(source) == 0)
 		return NULL;

@@ -221,9 +221,12 @@ source_callback(void *arg)
 		ax_source_destroy((ax_source *) arg);
 }
 
-/* The files under the paths, not listed yet; lives until CurrentMemoryContext is reset. */
+/*
+ * The files under the paths, not listed yet; lives until CurrentMemoryContext is reset.  details:
+ * "name=value" lines for the format, or NULL.
+ */
 ax_source *
-afdw_files(const AfdwOptions *opts)
+afdw_files(const AfdwOptions *opts, const char *details)
 {
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 	ax_source_spec spec;
@@ -238,6 +241,7 @@ afdw_files(const AfdwOptions *opts)
 		paths[spec.npaths++] = lfirst(lc);
 	spec.path = paths;
 	spec.format = opts->format;
+	spec.options = details;
 	spec.bind.allow_missing = true;
 	ax_error_clear(&err);
 	if (ax_source_create(afdw_engine(), &spec, &source, &err) != AX_OK)
@@ -257,7 +261,7 @@ afdw_open_file(const AfdwOptions *opts, const char *path, ax_error *err)
 	ax_source  *source;
 
 	one.paths = list_make1(unconstify(char *, path));
-	source = afdw_files(&one);
+	source = afdw_files(&one, NULL);
 	return afdw_query_open_some(source, &one, &opening, err) ? source : NULL;
 }
 
@@ -531,7 +535,7 @@ afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 	im.server = GetForeignServer(serverOid)->servername;
 	read_options(&im);
 
-	im.source = afdw_files(&im.opts);
+	im.source = afdw_files(&im.opts, NULL);
 	afdw_query_end(afdw_query_list(im.source, &im.opts));
 	if (im.one_table)
 		found = all_in_one(&im);

@@ -35,6 +35,10 @@ PG_FUNCTION_INFO_V1(analytics_fdw_parquet_file_metadata);
 PG_FUNCTION_INFO_V1(analytics_fdw_parquet_schema);
 PG_FUNCTION_INFO_V1(analytics_fdw_parquet_column_stats);
 PG_FUNCTION_INFO_V1(analytics_fdw_parquet_kv_metadata);
+PG_FUNCTION_INFO_V1(analytics_fdw_mergetree_parts);
+PG_FUNCTION_INFO_V1(analytics_fdw_mergetree_columns);
+PG_FUNCTION_INFO_V1(analytics_fdw_mergetree_marks);
+PG_FUNCTION_INFO_V1(analytics_fdw_mergetree_check);
 
 /* ---- rows ----------------------------------------------------------------------------- */
 
@@ -113,7 +117,7 @@ analytics_fdw_build_info(PG_FUNCTION_ARGS)
 
 /* The files that a path or glob names, neither listed nor opened. */
 static ax_source *
-source_of(text *uri, const char *format, AfdwOptions *opts)
+source_of(text *uri, const char *format, const char *details, AfdwOptions *opts)
 {
 	if (!has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES))
 		ereport(ERROR,
@@ -125,7 +129,7 @@ source_of(text *uri, const char *format, AfdwOptions *opts)
 	memset(opts, 0, sizeof(*opts));
 	opts->paths = afdw_option_paths(text_to_cstring(uri));
 	opts->format = format;
-	return afdw_files(opts);
+	return afdw_files(opts, details);
 }
 
 /* What one call needs of engine and memory ends with it. */
@@ -149,7 +153,7 @@ analytics_fdw_list(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = afdw_rows_begin(fcinfo);
 	MemoryContext old = scratch_begin();
 	AfdwOptions opts;
-	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), "auto", &opts);
+	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), "auto", NULL, &opts);
 
 	(void) afdw_query_list(source, &opts);
 	for (uint32 i = 0; i < ax_source_files(source); i++)
@@ -182,7 +186,7 @@ analytics_fdw_describe(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = afdw_rows_begin(fcinfo);
 	MemoryContext old = scratch_begin();
 	AfdwOptions opts;
-	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), "auto", &opts);
+	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), "auto", NULL, &opts);
 	const ax_schema *schema;
 
 	(void) afdw_query_open(source, &opts);
@@ -250,12 +254,12 @@ put_batch(ReturnSetInfo *rsinfo, const ax_batch *batch, const char *path)
 
 /* All rows of a format's table of facts, each after the name of its file. */
 static Datum
-facts(FunctionCallInfo fcinfo, const char *format, const char *table)
+facts(FunctionCallInfo fcinfo, const char *format, const char *table, const char *details)
 {
 	ReturnSetInfo *rsinfo = afdw_rows_begin(fcinfo);
 	MemoryContext old = scratch_begin();
 	AfdwOptions opts;
-	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), format, &opts);
+	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), format, details, &opts);
 	MemoryContext batch_cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw facts",
 													ALLOCSET_DEFAULT_SIZES);
 	AfdwQuery  *query;
@@ -278,29 +282,54 @@ facts(FunctionCallInfo fcinfo, const char *format, const char *table)
 Datum
 analytics_fdw_parquet_metadata(PG_FUNCTION_ARGS)
 {
-	return facts(fcinfo, "parquet", "metadata");
+	return facts(fcinfo, "parquet", "metadata", NULL);
 }
 
 Datum
 analytics_fdw_parquet_file_metadata(PG_FUNCTION_ARGS)
 {
-	return facts(fcinfo, "parquet", "file_metadata");
+	return facts(fcinfo, "parquet", "file_metadata", NULL);
 }
 
 Datum
 analytics_fdw_parquet_schema(PG_FUNCTION_ARGS)
 {
-	return facts(fcinfo, "parquet", "schema");
+	return facts(fcinfo, "parquet", "schema", NULL);
 }
 
 Datum
 analytics_fdw_parquet_column_stats(PG_FUNCTION_ARGS)
 {
-	return facts(fcinfo, "parquet", "column_stats");
+	return facts(fcinfo, "parquet", "column_stats", NULL);
 }
 
 Datum
 analytics_fdw_parquet_kv_metadata(PG_FUNCTION_ARGS)
 {
-	return facts(fcinfo, "parquet", "kv_metadata");
+	return facts(fcinfo, "parquet", "kv_metadata", NULL);
+}
+
+Datum
+analytics_fdw_mergetree_parts(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "mergetree", "parts", NULL);
+}
+
+Datum
+analytics_fdw_mergetree_columns(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "mergetree", "columns", NULL);
+}
+
+Datum
+analytics_fdw_mergetree_marks(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "mergetree", "marks", NULL);
+}
+
+/* What is wrong with a part is a row here, and not an error. */
+Datum
+analytics_fdw_mergetree_check(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "mergetree", "check", "checksums=shown\n");
 }

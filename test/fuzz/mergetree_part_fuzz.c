@@ -215,6 +215,31 @@ static void read_columns(fuzz *z, uint32_t from, uint32_t to, bool json)
     ax_arena_destroy(a);
 }
 
+/* ---- facts ---- */
+
+static ax_status facts_batch(ax_task *t, void *arg, ax_batch *b)
+{
+    (void)t;
+    for (uint32_t i = 0; i < b->ncols; i++)
+        touch(&b->col[i], b->nrows, arg);
+    return AX_OK;
+}
+
+static void read_facts(fuzz *z)
+{
+    const ax_format *fmt = z->f->format;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < fmt->nfacts; i++) {
+        ax_fmt_event ev;
+        ax_fmt_op *op;
+
+        if (fmt->facts_begin(&z->t, z->t.arena, z->f, i, &op) == AX_OK)
+            (void)!ax_fmt_drive(&z->t, z->io, fmt, op, facts_batch, &sum, &ev);
+        ax_error_clear(&z->t.err);
+    }
+}
+
 static void open_part(fuzz *z)
 {
     const ax_format *fmt = ax_format_find("mergetree");
@@ -228,6 +253,7 @@ static void open_part(fuzz *z)
         ax_fmt_drive(&z->t, z->io, fmt, op, NULL, NULL, &ev) != AX_OK)
         return;
     z->f = ev.file;
+    read_facts(z);
     uint32_t n = z->f->schema.n;
     for (uint32_t i = 0; i < n && i < 48; i++)
         read_columns(z, i, i + 1, i % 2 == 0);

@@ -164,6 +164,7 @@ class Stream:
 
     def __init__(self, width):
         self.width, self.out, self.pending, self.marks, self.turn = width, b"", b"", [], 0
+        self.plain = b""
 
     def mark(self, close_bytes):
         if len(self.pending) >= close_bytes:
@@ -174,6 +175,7 @@ class Stream:
         if self.pending:
             self.out += frame(self.pending, self.turn, self.width)
             self.turn += 1
+            self.plain += self.pending
             self.pending = b""
 
 
@@ -218,9 +220,33 @@ def put(folder, name, data):
         f.write(data)
 
 
-def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=4000):
-    """A part with these rows, which are in the order of the columns `key`."""
+def file_hash(data):
+    a, b = 0, 0
+    for at in range(0, len(data), 2048):
+        a, b = city_seed(data[at:at + 2048], a, b)
+    return struct.pack("<QQ", a, b)
+
+
+def write_checksums(folder, plain):
+    """checksums.txt of all files; plain: those of compressed ones before compression."""
+    names = sorted(os.listdir(folder))
+    out = varuint(len(names))
+    for name in names:
+        with open(os.path.join(folder, name), "rb") as f:
+            data = f.read()
+        out += varuint(len(name)) + name.encode() + varuint(len(data)) + file_hash(data)
+        if name in plain:
+            out += b"\1" + varuint(len(plain[name])) + file_hash(plain[name])
+        else:
+            out += b"\0"
+    put(folder, "checksums.txt", b"checksums format version: 4\n" + frame(out, 0, 0))
+
+
+def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=4000, sums=False):
+    """A part with these rows, which are in the order of the columns `key`; sums: it has checksums,
+    for which the folder must be new."""
     os.makedirs(folder, exist_ok=True)
+    plain = {}
     granules = [rows[at:at + granule_rows] for at in range(0, len(rows), granule_rows)]
     put(folder, "columns.txt", ("columns format version: 1\n%d columns:\n" % len(columns) + "".join(
         "`%s` %s\n" % (c.name, type_name(c)) for c in columns)).encode())
@@ -230,14 +256,18 @@ def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=40
     put(folder, "primary.idx", b"".join(value(columns[names.index(k)].type, r[names.index(k)])
                                         for r in firsts for k in key))
     if compact:
-        data, marks = b"", b""
+        data, marks, bare = b"", b"", b""
         for g in granules:
             for i, c in enumerate(columns):
                 marks += struct.pack("<QQ", len(data), 0)
-                data += frame(b"".join(b for _, _, b in streams_of(c, g, i)), i, 0)
+                values = b"".join(b for _, _, b in streams_of(c, g, i))
+                data += frame(values, i, 0)
+                bare += values
             marks += struct.pack("<Q", len(g))
         put(folder, "data.bin", data)
         put(folder, "data.mrk3", marks + struct.pack("<QQ", len(data), 0) * len(columns) + bytes(8))
+        if sums:
+            write_checksums(folder, {"data.bin": bare})
         return
     for i, c in enumerate(columns):
         streams = {}
@@ -251,8 +281,11 @@ def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=40
             s.marks.append((len(s.out), 0))
             sizes = [len(g) for g in granules] + [0]
             put(folder, c.name + name + ".bin", s.out)
+            plain[c.name + name + ".bin"] = s.plain
             put(folder, c.name + name + ".mrk2", b"".join(
                 struct.pack("<QQQ", off, at, n) for (off, at), n in zip(s.marks, sizes)))
+    if sums:
+        write_checksums(folder, plain)
 
 
 def write_definition(path, columns, key):

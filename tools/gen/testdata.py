@@ -8,6 +8,7 @@
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
   visits/   the rows of events as a MergeTree table of three parts, of which one has deleted rows;
                    visits.sql is its definition
+  damaged/   three parts that are not what their checksums say
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   skips.parquet  8000 rows, 4 row groups of 20 pages: Bloom filters, dictionaries, page indexes
   groups/<pages|one|plain>.parquet  200000 rows in one row group
@@ -30,6 +31,7 @@ import datetime
 import decimal
 import os
 import random
+import shutil
 import struct
 import sys
 
@@ -171,21 +173,44 @@ class Hidden:
     name, type, required = "_row_exists", "uint8", True
 
 
+def damaged(table, rows, key):
+    """Parts that are not what their checksums say: a byte, a file too few, a file too short."""
+    for number in (1, 2, 3):
+        part = os.path.join(table, "all_%d_%d_0" % (number, number))
+        shutil.rmtree(part, ignore_errors=True)
+        write_part(part, EVENT_COLUMNS, rows, key, 256, False, sums=True)
+        name = os.path.join(part, "amount.bin")
+        if number == 1:
+            with open(name, "r+b") as f:
+                f.seek(3000)
+                byte = f.read(1)
+                f.seek(3000)
+                f.write(bytes([byte[0] ^ 1]))
+        elif number == 2:
+            os.remove(os.path.join(part, "primary.idx"))
+        else:
+            os.truncate(name, 100)
+
+
 def visits(folder):
     rng = random.Random(12)
     rows = [event(rng, n) for n in range(1, 20001)]
     key = ("day", "id")
     table = os.path.join(folder, "visits")
-    os.makedirs(table, exist_ok=True)
+    shutil.rmtree(table, ignore_errors=True)
+    os.makedirs(table)
     with open(os.path.join(table, "format_version.txt"), "w", encoding="utf-8") as f:
         f.write("1")
-    write_part(os.path.join(table, "all_1_1_0"), EVENT_COLUMNS, rows[:9000], key, 512, False)
-    write_part(os.path.join(table, "all_2_2_0"), EVENT_COLUMNS, rows[9000:15000], key, 300, True)
+    write_part(os.path.join(table, "all_1_1_0"), EVENT_COLUMNS, rows[:9000], key, 512, False,
+               sums=True)
+    write_part(os.path.join(table, "all_2_2_0"), EVENT_COLUMNS, rows[9000:15000], key, 300, True,
+               sums=True)
     write_part(os.path.join(table, "all_3_3_0_4"), EVENT_COLUMNS + [Hidden],
-               [r + (r[0] % 7 != 0,) for r in rows[15000:]], key, 1000, False)
+               [r + (r[0] % 7 != 0,) for r in rows[15000:]], key, 1000, False, sums=True)
     # What a merge would have left over.
     write_part(os.path.join(table, "all_3_3_0"), EVENT_COLUMNS, rows[15000:], key, 1000, True)
     write_definition(os.path.join(folder, "visits.sql"), EVENT_COLUMNS, key)
+    damaged(os.path.join(folder, "damaged"), rows[:600], key)
     return twin_sql("visits", EVENT_COLUMNS,
                     rows[:15000] + [r for r in rows[15000:] if r[0] % 7 != 0])
 

@@ -116,10 +116,53 @@ LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION analytics_fdw.parquet_kv_metadata(text) IS
 'keys and values that the writer left in each file';
 
+CREATE FUNCTION analytics_fdw.mergetree_parts(uri text, OUT file_name text, OUT name text,
+	OUT part_type text, OUT partition_id text, OUT min_block_number bigint,
+	OUT max_block_number bigint, OUT level bigint, OUT data_version bigint, OUT marks bigint,
+	OUT rows bigint, OUT columns bigint, OUT files bigint, OUT bytes_on_disk bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_mergetree_parts'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.mergetree_parts(text) IS
+'one row for each active part of a MergeTree table';
+
+CREATE FUNCTION analytics_fdw.mergetree_columns(uri text, OUT file_name text, OUT "column" text,
+	OUT type text, OUT column_position bigint, OUT serialization_kind text, OUT substreams text,
+	OUT column_bytes_on_disk bigint, OUT column_data_compressed_bytes bigint,
+	OUT column_data_uncompressed_bytes bigint, OUT column_marks_bytes bigint, OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_mergetree_columns'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.mergetree_columns(text) IS
+'one row for each column of each active part';
+
+CREATE FUNCTION analytics_fdw.mergetree_marks(uri text, OUT file_name text, OUT "column" text,
+	OUT substream text, OUT mark_number bigint, OUT rows_in_granule bigint,
+	OUT offset_in_compressed_file bigint, OUT offset_in_decompressed_block bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_mergetree_marks'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.mergetree_marks(text) IS
+'one row for each mark of each stream of each active part';
+
+CREATE FUNCTION analytics_fdw.mergetree_check(uri text, OUT file_name text, OUT file text, OUT ok boolean,
+	OUT message text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_mergetree_check'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.mergetree_check(text) IS
+'one row for each file of each active part, compared with checksums.txt';
+
 REVOKE EXECUTE ON FUNCTION analytics_fdw.list(text), analytics_fdw.describe(text),
 	analytics_fdw.parquet_file_metadata(text), analytics_fdw.parquet_schema(text),
 	analytics_fdw.parquet_metadata(text), analytics_fdw.parquet_column_stats(text),
-	analytics_fdw.parquet_kv_metadata(text) FROM PUBLIC;
+	analytics_fdw.parquet_kv_metadata(text), analytics_fdw.mergetree_parts(text),
+	analytics_fdw.mergetree_columns(text), analytics_fdw.mergetree_marks(text),
+	analytics_fdw.mergetree_check(text) FROM PUBLIC;
 
 CREATE FOREIGN DATA WRAPPER analytics_fdw
 	HANDLER analytics_fdw.analytics_fdw_handler

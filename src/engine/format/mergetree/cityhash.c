@@ -223,10 +223,8 @@ ax_mt_hash ax_mt_city128(const uint8_t *s, size_t n)
     return ax_mt_city128_seed(s, n, (ax_mt_hash){K0, K1});
 }
 
-ax_mt_hash ax_mt_file_hash(const uint8_t *s, size_t n)
+ax_mt_hash ax_mt_file_hash(ax_mt_hash h, const uint8_t *s, size_t n)
 {
-    ax_mt_hash h = {0, 0};
-
     for (; n > 0; s += 2048)
     {
         size_t k = n < 2048 ? n : 2048;

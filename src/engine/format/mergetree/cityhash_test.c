@@ -51,9 +51,11 @@ static void of_files(void **state)
 
     (void) state;
     counted(p, sizeof p);
-    is(ax_mt_file_hash(p, sizeof p), 0x734b826082734b52, 0xb56a87a0130902bc);
-    is(ax_mt_file_hash((const uint8_t *) "3", 1), 0xbdf9b8450495b777, 0xdb7b13ffcb46ab2b);
-    is(ax_mt_file_hash(p, 0), 0, 0);
+    is(ax_mt_file_hash((ax_mt_hash){0, 0}, p, sizeof p), 0x734b826082734b52,
+       0xb56a87a0130902bc);
+    is(ax_mt_file_hash((ax_mt_hash){0, 0}, (const uint8_t *) "3", 1), 0xbdf9b8450495b777,
+       0xdb7b13ffcb46ab2b);
+    is(ax_mt_file_hash((ax_mt_hash){0, 0}, p, 0), 0, 0);
 }
 
 static void sip(void **state)

@@ -10,6 +10,8 @@ static ax_status step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
             return ax_mt_open_step(t, op, ev);
         case MT_OP_PRUNE:
             return ax_mt_prune_step(t, op, ev);
+        case MT_OP_FACTS:
+            return ax_mt_facts_step(t, op, ev);
         default:
             return ax_mt_scan_step(t, op, ev);
     }
@@ -26,6 +28,9 @@ static void end(ax_fmt_op *op)
             break;
         case MT_OP_PRUNE:
             ax_mt_prune_end(op);
+            break;
+        case MT_OP_FACTS:
+            ax_mt_facts_end(op);
             break;
         default:
             ax_mt_scan_end(op);
@@ -92,6 +97,9 @@ const ax_format ax_format_mergetree = {
     .width = width,
     .prune_begin = ax_mt_prune_begin,
     .scan_begin = ax_mt_scan_begin,
+    .facts = ax_mt_fact_table,
+    .nfacts = MT_NFACTS,
+    .facts_begin = ax_mt_facts_begin,
     .step = step,
     .end = end,
     .close = close_file,

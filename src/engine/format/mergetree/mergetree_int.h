@@ -15,6 +15,7 @@
  *   json.c        values of nested types as JSON text
  *   prune.c       which granules may match
  *   scan.c        the step machine: filter columns first
+ *   facts.c       what is in parts, for people
  *
  * Vocabulary.  Part: a directory, the unit of opening.  Granule: rows between two marks, the same
  * for all columns of a part.  Stream: one sequence of bytes that a column is made of (`s.size`).
@@ -68,7 +69,7 @@ ax_mt_hash ax_mt_sip128(const uint8_t *s, size_t n);
 
 /* Hash of a file's bytes in pieces: start with {0, 0}, add whole blocks of 2048 bytes, the rest
  * last. */
-ax_mt_hash ax_mt_file_hash(const uint8_t *s, size_t n);
+ax_mt_hash ax_mt_file_hash(ax_mt_hash h, const uint8_t *s, size_t n);
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
@@ -752,7 +753,7 @@ bool ax_mt_part_bounds(const ax_mt_conv *c, const ax_mt_part *p, ax_bounds *out)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-enum { MT_OP_OPEN, MT_OP_SCAN, MT_OP_PRUNE };
+enum { MT_OP_OPEN, MT_OP_SCAN, MT_OP_PRUNE, MT_OP_FACTS };
 
 /* All operations begin with this. */
 typedef struct ax_mt_op { uint8_t kind; } ax_mt_op; /* MT_OP_* */
@@ -771,6 +772,13 @@ ax_status ax_mt_prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint3
                             const ax_filter *f, uint32_t allow, ax_fmt_op **out) AX_MUST_USE;
 ax_status ax_mt_prune_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
 void ax_mt_prune_end(ax_fmt_op *op);
+
+enum { MT_NFACTS = 4 };
+extern const ax_fact_table ax_mt_fact_table[MT_NFACTS];
+ax_status ax_mt_facts_begin(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
+                            ax_fmt_op **out) AX_MUST_USE;
+ax_status ax_mt_facts_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
+void ax_mt_facts_end(ax_fmt_op *op);
 
 extern const ax_format ax_format_mergetree;
 
