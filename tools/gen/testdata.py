@@ -187,7 +187,8 @@ def damaged(table, rows, key):
                 f.seek(3000)
                 f.write(bytes([byte[0] ^ 1]))
         elif number == 2:
-            os.remove(os.path.join(part, "primary.idx"))
+            os.remove(os.path.join(part, "id.bin"))
+            os.truncate(os.path.join(part, "primary.idx"), 7)
         else:
             os.truncate(name, 100)
 
