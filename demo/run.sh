@@ -7,8 +7,8 @@ set -eu
 cd "$(dirname "$0")/.."
 tools/setup.sh demo
 echo "Building ..."
-make -s -j2 all >build.log 2>&1 || { cat build.log >&2; rm -f build.log; exit 1; }
-rm -f build.log
+mkdir -p build
+make -s -j2 all >build/demo.log 2>&1 || { cat build/demo.log >&2; exit 1; }
 if [ ! -f build/demo/lake/.done ]; then
     echo "Writing the demo lake ..."
     "${PYTHON:-python3}" tools/gen/lake.py build/demo/lake

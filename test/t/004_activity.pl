@@ -107,7 +107,7 @@ $node->psql('postgres', 'SELECT sum(1 / (id - 7)) FROM small');
 is(ask(q{SELECT string_agg(concat_ws(' ', relid::regclass, format, row_groups, row_groups_read,
 			removed_minmax, rows_read, rows_returned, sqlstate, error), ', ' ORDER BY query_start)
 		FROM analytics_fdw.query_log WHERE sqlstate IS NULL}),
-	'small parquet 4 1 3 5000 1, small parquet 4 4 0 20000 4', 'what ended queries did');
+	'small parquet 4 1 3 500 1, small parquet 4 4 0 20000 4', 'what ended queries did');
 is(ask(q{SELECT sqlstate, error FROM analytics_fdw.query_log WHERE sqlstate IS NOT NULL}),
 	'22012|division by zero', 'errors of the engine are logged');
 is(ask(q{SELECT count(DISTINCT pid), bool_and(duration >= 0 AND cpu_time > 0 AND io_wait >= 0
