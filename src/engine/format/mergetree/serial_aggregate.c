@@ -103,7 +103,7 @@ static ax_status single(sink *s, const ax_mt_type *ty)
 /* One value, or none: min, max, any and the like. */
 static ax_status one(sink *s, const ax_mt_type *ty)
 {
-    const uint8_t *at;
+    const uint8_t *at = NULL;
     int32_t n;
 
     if (bare(ty)->id == MT_STRING)
