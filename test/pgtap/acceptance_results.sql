@@ -52,13 +52,13 @@ SELECT twin('sums', 'f float8', (SELECT string_agg(format('(%s)', CASE n WHEN 0 
 	FROM generate_series(0, 15) n));
 SET analytics_fdw.strict_float_sum = on;
 SELECT is((SELECT sum(f) FROM sums), 7::float8, 'W15 added in the order of the file');
-RESET analytics_fdw.strict_float_sum;
 CREATE FUNCTION sum_with(threads text) RETURNS float8 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('analytics_fdw.max_threads', threads, true);
 	RETURN (SELECT sum(f) FROM sums);
 END $$;
 SELECT is((SELECT count(DISTINCT sum_with(t)) FROM unnest('{1,2,3,4,8,16,32,1,8}'::text[]) t), 1::bigint, 'W15 as many threads as you like');
+RESET analytics_fdw.strict_float_sum;
 SELECT twin('four', 'x int', '(1), (2), (3), (4)');
 SELECT is((SELECT avg(x)::text || ' ' || stddev(x) FROM four), '2.5000000000000000 1.2909944487358056', 'W16 avg and stddev');
 CREATE TABLE names AS SELECT row_number() OVER () AS n, a FROM unnest(ARRAY['count(*)', 'count(x)', 'sum(x)', 'avg(x)', 'min(x)', 'max(x)',

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define GEN_BYTES (INT64_C(8) << 20) /* of a generation; less under a small budget */
+#define CROWDED_BYTES (INT64_C(256) << 10)
 
 typedef struct entry
 {
@@ -498,6 +499,16 @@ static ax_status gen_grow(ax_task *t, ax_host_gen *g)
     return AX_OK;
 }
 
+/* Bytes that a generation may have now.  A query may have a hundred memos: from half of the budget
+ * on they keep little, and what they kept goes with their next turns. */
+static int64_t gen_room(const ax_host_memo *m)
+{
+    for (const ax_budget *b = ax_arena_budget(m->arena); b != NULL; b = b->parent)
+        if (atomic_load_explicit(&b->used_bytes, memory_order_relaxed) > b->limit_bytes / 2)
+            return m->gen_bytes < CROWDED_BYTES ? m->gen_bytes : CROWDED_BYTES;
+    return m->gen_bytes;
+}
+
 /* An answer, pinned for the evaluator that asked.  The lock is held. */
 static ax_status memo_add(ax_task *t, const ax_host_need *need, const ax_vec *const *arg,
                           uint32_t row, const ax_value *result, const ax_error *raised)
@@ -509,7 +520,7 @@ static ax_status memo_add(ax_task *t, const ax_host_need *need, const ax_vec *co
     uint64_t h;
     entry *x;
 
-    if ((int64_t) ax_arena_used_bytes(m->cur->arena) >= m->gen_bytes)
+    if ((int64_t) ax_arena_used_bytes(m->cur->arena) >= gen_room(m))
         AX_TRY(gen_turn(t, m));
     g = m->cur;
     AX_NEW(t, x, ax_arena_alloc0(g->arena, sizeof(*x) + len));
