@@ -101,6 +101,8 @@ struct ax_eval
     ax_host_need need;
     ax_vec *need_arg;
     uint32_t need_cap;
+    ax_arena *attempt;       /* of host nodes, see host.c; NULL: none yet */
+    uint32_t attempt_run;    /* the run it was last used in */
     bool asked;          /* the next run is of the same batch */
     ax_host_pin *pin;    /* [npins] what vectors of the current run point into */
     uint32_t npins, cap_pins;

@@ -265,6 +265,7 @@ static ax_status memo_find(ax_task *t, ax_eval *e, ax_host_memo *m, uint64_t h, 
 /* The distinct inputs of a batch. */
 typedef struct inputs
 {
+    ax_arena *arena;         /* of the attempt */
     const ax_vec **arg;      /* [nargs] FLAT, VIEW or CONST; or the values of one dictionary */
     uint32_t nargs;
     const ax_vec *dict;      /* not NULL: rows are ids of this vector, the only argument */
@@ -304,7 +305,7 @@ static ax_status input_key(ax_task *t, const inputs *x, uint32_t row, const uint
         return AX_OK;
     }
     *len = key_len(x->arg, x->nargs, at);
-    AX_NEW(t, p, ax_arena_alloc(t->arena, *len));
+    AX_NEW(t, p, ax_arena_alloc(x->arena, *len));
     key_write(x->arg, x->nargs, at, p);
     *key = p;
     return AX_OK;
@@ -341,16 +342,16 @@ static ax_status distinct_inputs(ax_task *t, inputs *x, const ax_scope *sc)
     const uint32_t mask = 4 * AX_BATCH_ROWS - 1;
     uint32_t *slot, *of_id = NULL;
 
-    AX_NEW(t, slot, ax_arena_alloc0(t->arena, sizeof(*slot) * (mask + 1)));
-    AX_NEW(t, x->row, ax_arena_alloc(t->arena, sizeof(*x->row) * sc->n));
-    AX_NEW(t, x->hash, ax_arena_alloc(t->arena, sizeof(*x->hash) * sc->n));
-    AX_NEW(t, x->key, ax_arena_alloc(t->arena, sizeof(*x->key) * sc->n));
-    AX_NEW(t, x->len, ax_arena_alloc(t->arena, sizeof(*x->len) * sc->n));
-    AX_NEW(t, x->of, ax_arena_alloc(t->arena, sizeof(*x->of) * sc->n));
-    AX_NEW(t, x->found, ax_arena_alloc(t->arena, sizeof(*x->found) * sc->n));
+    AX_NEW(t, slot, ax_arena_alloc0(x->arena, sizeof(*slot) * (mask + 1)));
+    AX_NEW(t, x->row, ax_arena_alloc(x->arena, sizeof(*x->row) * sc->n));
+    AX_NEW(t, x->hash, ax_arena_alloc(x->arena, sizeof(*x->hash) * sc->n));
+    AX_NEW(t, x->key, ax_arena_alloc(x->arena, sizeof(*x->key) * sc->n));
+    AX_NEW(t, x->len, ax_arena_alloc(x->arena, sizeof(*x->len) * sc->n));
+    AX_NEW(t, x->of, ax_arena_alloc(x->arena, sizeof(*x->of) * sc->n));
+    AX_NEW(t, x->found, ax_arena_alloc(x->arena, sizeof(*x->found) * sc->n));
     if (x->dict != NULL)
         AX_NEW(t, of_id,
-               ax_arena_alloc0(t->arena, sizeof(*of_id) * (x->dict->u.dict.dict->n + 1)));
+               ax_arena_alloc0(x->arena, sizeof(*of_id) * (x->dict->u.dict.dict->n + 1)));
     for (uint32_t k = 0; k < sc->n; k++)
     {
         uint32_t row = ax_scope_row(sc, k), at = 0, len = 0;
@@ -370,11 +371,35 @@ static ax_status distinct_inputs(ax_task *t, inputs *x, const ax_scope *sc)
     return AX_OK;
 }
 
+static void attempt_end(void *arg) { ax_arena_destroy((ax_arena *) arg); }
+
+/* What one attempt needs dies with the next: a batch is attempted once more for each function that
+ * lacks answers, and the task's memory lives as long as a split. */
+static ax_status attempt_arena(ax_task *t, ax_eval *e)
+{
+    if (e->attempt == NULL)
+    {
+        ax_arena *a;
+
+        AX_NEW(t, a, ax_arena_create(ax_arena_budget(e->arena), 0));
+        if (!ax_arena_on_reset(e->arena, attempt_end, a))
+        {
+            ax_arena_destroy(a);
+            return ax_fail_nomem(t, sizeof(void *));
+        }
+        e->attempt = a;
+    }
+    else if (e->attempt_run != e->run)
+        ax_arena_reset(e->attempt);
+    e->attempt_run = e->run;
+    return AX_OK;
+}
+
 /* Arguments of host node i: the values of a small dictionary, or rows. */
 static ax_status arguments(ax_task *t, ax_eval *e, const ax_node *n, const ax_scope *sc, inputs *x)
 {
     x->nargs = n->nargs;
-    AX_NEW(t, x->arg, ax_arena_alloc(t->arena, sizeof(*x->arg) * (n->nargs + 1)));
+    AX_NEW(t, x->arg, ax_arena_alloc(x->arena, sizeof(*x->arg) * (n->nargs + 1)));
     if (n->nargs == 1)
     {
         const ax_vec *v = &e->reg[n->arg[0]].vec;
@@ -398,7 +423,7 @@ static ax_status make_need(ax_task *t, ax_eval *e, const ax_node *n, const ax_sc
 {
     uint32_t *missing, m = 0;
 
-    AX_NEW(t, missing, ax_arena_alloc(t->arena, sizeof(*missing) * (x->n + 1)));
+    AX_NEW(t, missing, ax_arena_alloc(x->arena, sizeof(*missing) * (x->n + 1)));
     for (uint32_t i = 0; i < x->n; i++)
         if (x->found[i] == NULL)
             missing[m++] = x->row[i];
@@ -412,7 +437,7 @@ static ax_status make_need(ax_task *t, ax_eval *e, const ax_node *n, const ax_sc
         const ax_vec *v;
 
         AX_TRY(ax_eval_flat(t, e, n->arg[k], sc, &v));
-        AX_TRY(ax_vec_gather32(t, t->arena, v, missing, m, false, &e->need_arg[k]));
+        AX_TRY(ax_vec_gather32(t, x->arena, v, missing, m, false, &e->need_arg[k]));
     }
     e->need = (ax_host_need){n->host, n->memo, e, e->need_arg, n->nargs, m};
     e->asked = true;
@@ -442,6 +467,8 @@ ax_status ax_eval_host(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
     ax_status s = AX_OK;
     bool missing = false;
 
+    AX_TRY(attempt_arena(t, e));
+    x.arena = e->attempt;
     AX_TRY(arguments(t, e, n, sc, &x));
     AX_TRY(ax_reg_buffers(t, e, i));
     AX_TRY(distinct_inputs(t, &x, sc));
