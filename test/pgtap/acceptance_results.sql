@@ -59,6 +59,17 @@ BEGIN
 END $$;
 SELECT is((SELECT count(DISTINCT sum_with(t)) FROM unnest('{1,2,3,4,8,16,32,1,8}'::text[]) t), 1::bigint, 'W15 as many threads as you like');
 RESET analytics_fdw.strict_float_sum;
+SELECT is((SELECT count(DISTINCT sum_with(t)) FROM unnest('{1,2,3,4,8,16,32,1,8}'::text[]) t), 1::bigint, 'W15 nor in what order');
+SELECT is((SELECT sum(f) FROM sums), 14::float8, 'W15 added exactly');
+CREATE FUNCTION spread_with(threads text, shared text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('analytics_fdw.max_threads', threads, true), set_config('analytics_fdw.enable_shared_row_groups', shared, true);
+	RETURN (SELECT string_agg(s::text, ' ' ORDER BY k) FROM (SELECT id % 3 AS k, (sum(v), avg(v), sum(DISTINCT v)) AS s
+		FROM (SELECT id, exp((id % 97 - 48)::float8) * (id * 7919 % 10007 - 5000) AS v FROM events) e GROUP BY 1) g)
+		|| (SELECT (sum(v), avg(v))::text FROM (SELECT exp((id % 97 - 48)::float8) * (id * 7919 % 10007 - 5000) AS v FROM events) e);
+END $$;
+SELECT is((SELECT count(DISTINCT spread_with(t, s)) FROM unnest('{1,2,3,4,8,16,32,1,8,32,4}'::text[]) t, unnest('{on,off}'::text[]) s), 1::bigint,
+	'W15 groups, and values of all sizes, over many row groups');
 SELECT twin('four', 'x int', '(1), (2), (3), (4)');
 SELECT is((SELECT avg(x)::text || ' ' || stddev(x) FROM four), '2.5000000000000000 1.2909944487358056', 'W16 avg and stddev');
 CREATE TABLE names AS SELECT row_number() OVER () AS n, a FROM unnest(ARRAY['count(*)', 'count(x)', 'sum(x)', 'avg(x)', 'min(x)', 'max(x)',

@@ -16,7 +16,9 @@ typedef enum ax_step_op
     AX_STEP_SUM64,   /* sum of int2, int4: i64 sum, u64 count */
     AX_STEP_SUM128,  /* sum of int8: i128 sum, u64 count */
     AX_STEP_SUMF4,   /* f32 sum, u32 seen */
-    AX_STEP_SUMF8,   /* f64 sum, u64 count */
+    AX_STEP_SUMF8,   /* in input order: f64 sum, u64 count */
+    AX_STEP_FSUM,    /* in any order: ax_fsum */
+    AX_STEP_FAVG,    /* the same and f64 Sxx, see op_agg_float.c */
     AX_STEP_AVGF,    /* Youngs-Cramer: f64 N, Sx, Sxx */
     AX_STEP_REGR,    /* the same of two: f64 N, Sx, Sxx, Sy, Syy, Sxy */
     AX_STEP_VARINT,  /* int*: u64 count, i128 sum, u192 sum of squares */
@@ -46,7 +48,6 @@ void *ax_agg_pool_alloc(ax_agg_pool *p, size_t bytes); /* zeroed; NULL: out of m
 typedef struct ax_step
 {
     uint8_t op;          /* ax_step_op */
-    bool strict;         /* floats: add in input order */
     int32_t arg_col;     /* -1: none */
     int32_t arg2_col;    /* -1: none */
     int32_t filter_col;  /* -1: none */
@@ -95,12 +96,13 @@ uint64_t ax_step_kept(const uint8_t *skip, uint32_t n); /* how many rows count *
 ax_status ax_step_repeat(ax_task *t, ax_arena *scratch, uint8_t *one, uint32_t n,
                          uint8_t *const **row) AX_MUST_USE;
 
-/* op_agg_float.c; a result false is null. */
+/* op_agg_float.c */
 ax_status ax_step_update_float(ax_task *t, const ax_step *s, ax_arena *scratch, uint8_t *const *row,
                                uint8_t *one, uint32_t n, const ax_step_in *in) AX_MUST_USE;
 ax_status ax_step_merge_float(ax_task *t, uint8_t op, void *a, const void *b) AX_MUST_USE;
 uint64_t ax_step_count_float(uint8_t op, const void *st);
-bool ax_step_result_float(uint8_t op, uint8_t agg, const void *st, void *out, uint32_t i);
+ax_status ax_step_result_float(ax_task *t, uint8_t op, uint8_t agg, const void *st, void *out,
+                               uint32_t i, uint8_t *null) AX_MUST_USE;
 
 /* op_agg_num.c; states begin with the u64 count. */
 ax_status ax_step_update_num(ax_task *t, const ax_step *s, ax_arena *scratch, uint8_t *const *row,

@@ -24,12 +24,22 @@ struct ax_part
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
-static uint8_t sum_op(const ax_agg_arg *g)
+/* Sums of float4 are formed in float4 on the server, which no other order gives again. */
+static uint8_t float_sum_op(const ax_agg_arg *g, bool strict)
+{
+    if (g->agg == AX_AGG_SUM && g->arg_type.id == AX_T_FLOAT4)
+        return AX_STEP_SUMF4;
+    if (strict)
+        return g->agg == AX_AGG_SUM ? AX_STEP_SUMF8 : AX_STEP_AVGF;
+    return g->agg == AX_AGG_SUM ? AX_STEP_FSUM : AX_STEP_FAVG;
+}
+
+static uint8_t sum_op(const ax_agg_arg *g, bool strict)
 {
     switch (g->arg_type.id)
     {
-        case AX_T_FLOAT4: return g->agg == AX_AGG_SUM ? AX_STEP_SUMF4 : AX_STEP_AVGF;
-        case AX_T_FLOAT8: return g->agg == AX_AGG_SUM ? AX_STEP_SUMF8 : AX_STEP_AVGF;
+        case AX_T_FLOAT4:
+        case AX_T_FLOAT8: return float_sum_op(g, strict);
         case AX_T_NUMERIC: return AX_STEP_SUMNUM;
         case AX_T_INT8: return AX_STEP_SUM128;
         default: return AX_STEP_SUM64;
@@ -50,7 +60,7 @@ static uint8_t extreme_op(const ax_agg_arg *g)
     }
 }
 
-static uint8_t pick_op(const ax_agg_arg *g)
+static uint8_t pick_op(const ax_agg_arg *g, bool strict)
 {
     bool f = g->arg_type.id == AX_T_FLOAT4 || g->arg_type.id == AX_T_FLOAT8;
 
@@ -60,7 +70,7 @@ static uint8_t pick_op(const ax_agg_arg *g)
         case AX_AGG_COUNT:
         case AX_AGG_REGR_COUNT: return AX_STEP_COUNT; /* no overflow, so no sums */
         case AX_AGG_SUM:
-        case AX_AGG_AVG: return sum_op(g);
+        case AX_AGG_AVG: return sum_op(g, strict);
         case AX_AGG_VAR_POP:
         case AX_AGG_VAR_SAMP:
         case AX_AGG_STDDEV_POP:
@@ -90,7 +100,14 @@ static bool ignores_repeats(uint8_t agg)
 /* The more a state knows the sooner it is made, so that others share it. */
 static uint32_t rank(uint8_t op)
 {
-    return op == AX_STEP_COUNT ? 2 : op == AX_STEP_VARINT || op == AX_STEP_VARNUM ? 0 : 1;
+    switch (op)
+    {
+        case AX_STEP_COUNT: return 2;
+        case AX_STEP_VARINT:
+        case AX_STEP_VARNUM:
+        case AX_STEP_FAVG: return 0;
+        default: return 1;
+    }
 }
 
 /* Does the state of `have` tell what `want` asks? */
@@ -101,15 +118,17 @@ static bool serves(uint8_t have, uint8_t want)
         case AX_STEP_COUNT:
             return have == AX_STEP_SUM64 || have == AX_STEP_SUM128 || have == AX_STEP_SUMF8
                 || have == AX_STEP_AVGF || have == AX_STEP_SUMNUM || have == AX_STEP_VARINT
-                || have == AX_STEP_VARNUM || have == AX_STEP_REGR || have == want;
+                || have == AX_STEP_VARNUM || have == AX_STEP_REGR || have == AX_STEP_FSUM
+                || have == AX_STEP_FAVG || have == want;
         case AX_STEP_SUM64:
         case AX_STEP_SUM128: return have == AX_STEP_VARINT || have == want;
+        case AX_STEP_FSUM: return have == AX_STEP_FAVG || have == want;
         case AX_STEP_SUMNUM: return have == AX_STEP_VARNUM || have == want;
         default: return have == want;
     }
 }
 
-static uint16_t step_for(ax_agg *g, const ax_agg_arg *a, uint8_t op, int32_t set, bool strict)
+static uint16_t step_for(ax_agg *g, const ax_agg_arg *a, uint8_t op, int32_t set)
 {
     ax_step *s;
 
@@ -121,7 +140,7 @@ static uint16_t step_for(ax_agg *g, const ax_agg_arg *a, uint8_t op, int32_t set
             return (uint16_t) i;
     }
     s = &g->step[g->nsteps];
-    *s = (ax_step){.op = op, .strict = strict, .arg_col = a->arg_col, .arg2_col = a->arg2_col,
+    *s = (ax_step){.op = op, .arg_col = a->arg_col, .arg2_col = a->arg2_col,
                    .set = set, .filter_col = a->filter_col, .arg_type = a->arg_type,
                    .off = g->state_bytes, .pool = &g->pool};
     g->state_bytes += ax_step_bytes(op);
@@ -139,7 +158,7 @@ static ax_status plan_steps(ax_task *t, ax_agg *g, const ax_agg_spec *spec)
         for (uint32_t i = 0; i < spec->nargs; i++)
         {
             const ax_agg_arg *a = &spec->arg[i];
-            uint8_t op = pick_op(a);
+            uint8_t op = pick_op(a, spec->strict_float_sum);
             int32_t set = -1;
 
             AX_CHECK(t, ax_agg_result((ax_agg_id) a->agg, a->arg_type).id != AX_T_NONE,
@@ -149,7 +168,7 @@ static ax_status plan_steps(ax_task *t, ax_agg *g, const ax_agg_spec *spec)
                 continue;
             if (a->distinct && !ignores_repeats(a->agg))
                 AX_TRY(ax_agg_set_for(t, g, a, &set));
-            g->arg_step[i] = step_for(g, a, op, set, spec->strict_float_sum);
+            g->arg_step[i] = step_for(g, a, op, set);
         }
     return AX_OK;
 }

@@ -1,13 +1,16 @@
-/* States of aggregates of floats: sums, the server's Youngs-Cramer states of one and of two
- * arguments, and what is computed from them (float.c: float8_accum, float8_combine,
- * float8_regr_accum, float8_regr_combine and the final functions). */
+/* States of aggregates of floats: sums in stored order, sums in any order (float_sum.h), the
+ * server's Youngs-Cramer states of one and of two arguments, and what is computed from them
+ * (float.c: float8_accum, float8_combine, float8_regr_accum, float8_regr_combine and the final
+ * functions). */
 #include "exec/agg_int.h"
+#include "exec/float_sum.h"
 
 #include <math.h>
 
 typedef struct stf4 { float sum; uint32_t seen; } stf4;
 typedef struct stf8 { double sum; uint64_t n; } stf8;
 typedef struct stavg { double n, sx, sxx; } stavg;
+typedef struct stfavg { ax_fsum sum; double sxx; } stfavg; /* sxx: where values are large */
 typedef struct stregr { double n, sx, sxx, sy, syy, sxy; } stregr;
 
 #define STATE(T, i) ((T *) (void *) (row[i] + off))
@@ -160,26 +163,78 @@ static bool scatter_regr(uint8_t *const *row, uint32_t off, uint32_t n, const do
     return bad;
 }
 
-#define LANES 8u
-
-/* Eight partial sums; false: something is not finite, add one by one to see whose fault it is. */
-static bool fast_sumf8(stf8 *s, uint32_t n, const double *v)
+/* avg fails on the server when Sxx overflows, which the sum does not tell.  It cannot before there
+ * is a large value; then it is computed, too, unless a NaN or infinity has settled the matter.
+ * true: overflow. */
+static bool add_large(stfavg *s, double v)
 {
-    double part[LANES] = {0}, sum = s->n ? s->sum : 0;
-    uint32_t i = 0;
+    double sx, n, tmp;
 
-    for (; i + LANES <= n; i += LANES)
-        for (uint32_t k = 0; k < LANES; k++)
-            part[k] += v[i + k];
-    for (; i < n; i++)
-        part[0] += v[i];
-    for (uint32_t k = 0; k < LANES; k++)
-        sum += part[k];
-    if (!isfinite(sum) || (n > 0 && sum == 0)) /* the sum of -0 alone is -0 */
+    ax_fsum_add(&s->sum, 1, &v, NULL);
+    sx = ax_fsum_result(&s->sum);
+    if (ax_fsum_special(&s->sum) || !ax_fsum_large(&s->sum))
         return false;
-    s->sum = sum;
-    s->n += n;
+    n = (double) ax_fsum_count(&s->sum);
+    tmp = v * n - sx;
+    if (n > 1)
+        s->sxx += tmp * tmp / (n * (n - 1));
+    return isinf(sx) || isinf(s->sxx);
+}
+
+static inline bool is_large(double v) { return fabs(v) >= AX_FSUM_LARGE && !isinf(v); }
+
+static bool any_large(uint8_t *const *row, uint32_t off, uint32_t n, const double *v)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < n; i++)
+        any |= is_large(v[i]) || ax_fsum_large(&STATE(stfavg, i)->sum);
+    return any;
+}
+
+static bool scatter_favg(uint8_t *const *row, uint32_t off, uint32_t n, const double *v,
+                         const uint8_t *skip)
+{
+    bool bad = false;
+
+    if (!any_large(row, off, n, v))
+        ax_fsum_scatter(row, off, n, v, skip); /* the sum comes first in the state */
+    else
+        for (uint32_t i = 0; i < n; i++)
+            if (skip == NULL || !skip[i])
+                bad |= add_large(STATE(stfavg, i), v[i]);
+    return bad;
+}
+
+/* All values to the state of one row; false: not that simple. */
+static bool add_to_one(uint8_t op, uint8_t *one, uint32_t off, uint32_t n, const double *v,
+                       const uint8_t *skip)
+{
+    ax_fsum *s = (ax_fsum *) (void *) (one + off);
+
+    if (op == AX_STEP_FAVG)
+    {
+        bool large = ax_fsum_large(s);
+
+        for (uint32_t i = 0; i < n; i++)
+            large |= is_large(v[i]);
+        if (large)
+            return false;
+    }
+    ax_fsum_add(s, n, v, skip);
     return true;
+}
+
+static bool scatter(uint8_t op, uint8_t *const *row, uint32_t off, uint32_t n, const double *v,
+                    const uint8_t *skip)
+{
+    switch (op)
+    {
+        case AX_STEP_FSUM: ax_fsum_scatter(row, off, n, v, skip); return false;
+        case AX_STEP_FAVG: return scatter_favg(row, off, n, v, skip);
+        case AX_STEP_SUMF8: return scatter_sumf8(row, off, n, v, skip);
+        default: return scatter_avg(row, off, n, v, skip);
+    }
 }
 
 ax_status ax_step_update_float(ax_task *t, const ax_step *s, ax_arena *scratch, uint8_t *const *row,
@@ -188,24 +243,24 @@ ax_status ax_step_update_float(ax_task *t, const ax_step *s, ax_arena *scratch, 
     const double *v = NULL, *x = NULL;
     bool bad;
 
-    if (s->op == AX_STEP_SUMF8 && one != NULL && in->skip == NULL && !s->strict
-        && fast_sumf8((stf8 *) (void *) (one + s->off), n, (const double *) in->v.u.data))
+    if (s->op == AX_STEP_SUMF4)
+    {
+        AX_TRY(ax_step_repeat(t, scratch, one, n, &row));
+        bad = scatter_sumf4(row, s->off, n, (const float *) in->v.u.data, in->skip);
+        return bad ? float_overflow(t) : AX_OK;
+    }
+    AX_TRY(as_f64(t, scratch, &in->v, n, &v));
+    if (one != NULL && (s->op == AX_STEP_FSUM || s->op == AX_STEP_FAVG)
+        && add_to_one(s->op, one, s->off, n, v, in->skip))
         return AX_OK;
     AX_TRY(ax_step_repeat(t, scratch, one, n, &row));
-    if (s->op == AX_STEP_SUMF4)
-        bad = scatter_sumf4(row, s->off, n, (const float *) in->v.u.data, in->skip);
-    else if (s->op == AX_STEP_REGR)
+    if (s->op == AX_STEP_REGR)
     {
-        AX_TRY(as_f64(t, scratch, &in->v, n, &v));
         AX_TRY(as_f64(t, scratch, &in->v2, n, &x));
         bad = scatter_regr(row, s->off, n, v, x, in->skip);
     }
     else
-    {
-        AX_TRY(as_f64(t, scratch, &in->v, n, &v));
-        bad = s->op == AX_STEP_SUMF8 ? scatter_sumf8(row, s->off, n, v, in->skip)
-                                     : scatter_avg(row, s->off, n, v, in->skip);
-    }
+        bad = scatter(s->op, row, s->off, n, v, in->skip);
     return bad ? float_overflow(t) : AX_OK;
 }
 
@@ -255,6 +310,20 @@ static bool merge_sumf8(stf8 *a, const stf8 *b)
     return bad;
 }
 
+static bool merge_favg(stfavg *a, const stfavg *b)
+{
+    double na = (double) ax_fsum_count(&a->sum), nb = (double) ax_fsum_count(&b->sum), tmp;
+
+    a->sxx += b->sxx;
+    if (na > 0 && nb > 0 && (ax_fsum_large(&a->sum) || ax_fsum_large(&b->sum)))
+    {
+        tmp = ax_fsum_result(&a->sum) / na - ax_fsum_result(&b->sum) / nb;
+        a->sxx += na * nb * tmp * tmp / (na + nb);
+    }
+    ax_fsum_merge(&a->sum, &b->sum);
+    return isinf(a->sxx) && !ax_fsum_special(&a->sum);
+}
+
 /* The part of float8_regr_combine that one pair of sums takes; false: overflow. */
 static bool merge_product(double *a, double b, double n1, double n2, double t1, double t2)
 {
@@ -300,6 +369,10 @@ ax_status ax_step_merge_float(ax_task *t, uint8_t op, void *a, const void *b)
     {
         case AX_STEP_SUMF4: bad = merge_sumf4((stf4 *) a, (const stf4 *) b); break;
         case AX_STEP_SUMF8: bad = merge_sumf8((stf8 *) a, (const stf8 *) b); break;
+        case AX_STEP_FSUM:
+            ax_fsum_merge((ax_fsum *) a, (const ax_fsum *) b);
+            return AX_OK;
+        case AX_STEP_FAVG: bad = merge_favg((stfavg *) a, (const stfavg *) b); break;
         case AX_STEP_AVGF: bad = merge_avg((stavg *) a, (const stavg *) b); break;
         default: bad = merge_regr((stregr *) a, (const stregr *) b); break;
     }
@@ -314,6 +387,8 @@ uint64_t ax_step_count_float(uint8_t op, const void *st)
     {
         case AX_STEP_SUMF4: return ((const stf4 *) st)->seen;
         case AX_STEP_SUMF8: return ((const stf8 *) st)->n;
+        case AX_STEP_FSUM:
+        case AX_STEP_FAVG: return ax_fsum_count((const ax_fsum *) st);
         case AX_STEP_AVGF: return (uint64_t) ((const stavg *) st)->n;
         default: return (uint64_t) ((const stregr *) st)->n;
     }
@@ -354,17 +429,30 @@ static bool regression(uint8_t agg, const stregr *s, double *out)
     }
 }
 
-bool ax_step_result_float(uint8_t op, uint8_t agg, const void *st, void *out, uint32_t i)
+ax_status ax_step_result_float(ax_task *t, uint8_t op, uint8_t agg, const void *st, void *out,
+                               uint32_t i, uint8_t *null)
 {
     bool sample = agg == AX_AGG_VAR_SAMP || agg == AX_AGG_STDDEV_SAMP;
+    double sum;
 
     if (ax_step_count_float(op, st) < (sample ? 2 : 1))
-        return false;
+    {
+        *null = 1;
+        return AX_OK;
+    }
     switch (op)
     {
-        case AX_STEP_SUMF4: ((float *) out)[i] = ((const stf4 *) st)->sum; return true;
-        case AX_STEP_SUMF8: ((double *) out)[i] = ((const stf8 *) st)->sum; return true;
-        case AX_STEP_AVGF: ((double *) out)[i] = spread(agg, (const stavg *) st); return true;
-        default: return regression(agg, (const stregr *) st, (double *) out + i);
+        case AX_STEP_SUMF4: ((float *) out)[i] = ((const stf4 *) st)->sum; return AX_OK;
+        case AX_STEP_SUMF8: ((double *) out)[i] = ((const stf8 *) st)->sum; return AX_OK;
+        case AX_STEP_FSUM:
+        case AX_STEP_FAVG:
+            sum = ax_fsum_result((const ax_fsum *) st);
+            if (isinf(sum) && !ax_fsum_special((const ax_fsum *) st))
+                return float_overflow(t);
+            ((double *) out)[i] = agg == AX_AGG_SUM
+                                      ? sum : sum / (double) ax_fsum_count((const ax_fsum *) st);
+            return AX_OK;
+        case AX_STEP_AVGF: ((double *) out)[i] = spread(agg, (const stavg *) st); return AX_OK;
+        default: *null = !regression(agg, (const stregr *) st, (double *) out + i); return AX_OK;
     }
 }

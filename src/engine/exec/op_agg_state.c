@@ -22,6 +22,7 @@ static const struct { uint8_t bytes, family; } step_info[] = {
     [AX_STEP_BITAND] = {16, FAMILY_INT},   [AX_STEP_BITOR] = {16, FAMILY_INT},
     [AX_STEP_BITXOR] = {16, FAMILY_INT},   [AX_STEP_SUMF4] = {8, FAMILY_FLOAT},
     [AX_STEP_SUMF8] = {16, FAMILY_FLOAT},  [AX_STEP_AVGF] = {24, FAMILY_FLOAT},
+    [AX_STEP_FSUM] = {64, FAMILY_FLOAT},   [AX_STEP_FAVG] = {72, FAMILY_FLOAT},
     [AX_STEP_REGR] = {48, FAMILY_FLOAT},   [AX_STEP_VARINT] = {48, FAMILY_NUM},
     [AX_STEP_SUMNUM] = {56, FAMILY_NUM},   [AX_STEP_VARNUM] = {96, FAMILY_NUM},
     [AX_STEP_MIN64] = {16, FAMILY_KEEP},   [AX_STEP_MAX64] = {16, FAMILY_KEEP},
@@ -388,8 +389,7 @@ static ax_status result_one(ax_task *t, ax_arena *tmp, const ax_step *s, const a
     {
         case FAMILY_INT: return result_int(t, s->op, call, st, out, i);
         case FAMILY_FLOAT:
-            *null = !ax_step_result_float(s->op, call->agg, st, out, i);
-            return AX_OK;
+            return ax_step_result_float(t, s->op, call->agg, st, out, i, null);
         case FAMILY_NUM: return ax_step_result_num(t, tmp, s, call, st, out, i, null);
         default: ax_step_result_keep(s, call->type, st, out, i); return AX_OK;
     }
