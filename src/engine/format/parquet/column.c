@@ -485,6 +485,10 @@ static ax_status open_values(ax_task *t, ax_pq_col *c)
             if (src == SRC_BOOL || src == SRC_I96 || src == SRC_BYTES)
                 return wrong_encoding(t, c);
             return ax_pq_split_open(t, c);
+        case PQ_ALP:
+            if (src != SRC_F32 && src != SRC_F64)
+                return wrong_encoding(t, c);
+            return ax_pq_alp_open(t, c);
         case PQ_DELTA_BINARY_PACKED:
             if (!ints)
                 return wrong_encoding(t, c);
@@ -589,6 +593,8 @@ ax_status ax_pq_col_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **
             return ax_pq_rle_bool(t, c, n, out);
         case PQ_BYTE_STREAM_SPLIT:
             return ax_pq_split_fixed(t, c, n, out);
+        case PQ_ALP:
+            return ax_pq_alp_fixed(t, c, n, out);
         case PQ_DELTA_BINARY_PACKED:
             return ax_pq_delta_fixed(t, c, n, out);
         default:
@@ -643,6 +649,8 @@ ax_status ax_pq_col_skip_values(ax_task *t, ax_pq_col *c, uint64_t n)
                      "dictionary ids are corrupt or fewer than the levels promise");
             return AX_OK;
         }
+        if (c->enc == PQ_ALP)
+            return ax_pq_alp_skip(t, c, n);
         if (is_bytes(c))
             AX_TRY(ax_pq_col_strings(t, c, k, c->soff, c->slen, &p, &hold, &gap));
         else

@@ -454,6 +454,18 @@ typedef struct ax_pq_delta
     bool first;               /* `last` is still to be delivered */
 } ax_pq_delta;
 
+/* An open page of ALP values, and one of its vectors. */
+typedef struct ax_pq_alp
+{
+    uint32_t n, at;          /* values of the page, and the next */
+    uint8_t log2;            /* of values a vector */
+    uint8_t e, f, width;
+    uint16_t exceptions;
+    uint32_t vector, len;    /* which it is (UINT32_MAX: none), its values */
+    uint64_t reference;
+    const uint8_t *packed, *positions;
+} ax_pq_alp;
+
 typedef struct ax_pq_scan ax_pq_scan;
 
 /* Bytes [off, off + len) of the file. */
@@ -496,6 +508,7 @@ typedef struct ax_pq_col
     uint64_t split_idx, split_stride; /* BYTE_STREAM_SPLIT: next value, bytes a stream */
     ax_pq_rle ids;            /* dictionary ids, RLE booleans */
     ax_pq_delta delta;        /* DELTA_BINARY_PACKED */
+    ax_pq_alp alp;
     ax_buf *lens, *prefixes;  /* owned; u32 lengths of the page's strings */
     uint32_t len_idx, len_n;
     ax_buf *last;             /* owned; DELTA_BYTE_ARRAY: the previous value */
@@ -631,6 +644,9 @@ ax_status ax_pq_split_open(ax_task *t, ax_pq_col *c) AX_MUST_USE;
 ax_status ax_pq_split_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
 ax_status ax_pq_split_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len)
     AX_MUST_USE;
+ax_status ax_pq_alp_open(ax_task *t, ax_pq_col *c) AX_MUST_USE;
+ax_status ax_pq_alp_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
+ax_status ax_pq_alp_skip(ax_task *t, ax_pq_col *c, uint64_t n) AX_MUST_USE;
 ax_status ax_pq_delta_open(ax_task *t, ax_pq_col *c) AX_MUST_USE;
 ax_status ax_pq_delta_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
 ax_status ax_pq_delta_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len)

@@ -84,6 +84,8 @@ static void show(const ax_value *v, char *to)
         snprintf(to, 24, "%.*s", (int) v->u.s.len, (const char *) v->u.s.p);
     else if (v->type.phys == AX_P_NUM)
         snprintf(to, 24, "%lld/%d", (long long) v->u.num.v, v->u.num.dscale);
+    else if (v->type.phys == AX_P_F64)
+        snprintf(to, 24, "%g", v->u.f);
     else
         snprintf(to, 24, "%lld", (long long) v->u.i);
 }
@@ -690,9 +692,48 @@ static void text_is_checked_where_it_leaves(void **state)
     }
 }
 
+/* Two vectors of eight values: i / 2, and one that stands as it is. */
+static void floats_as_decimals(void **state)
+{
+    uint32_t i, k;
+
+    (void) state;
+    plain_i.n = 0;
+    e_bytes(&plain_i, "\0\0\3\20\0\0\0\10\0\0\0\47\0\0\0", 15);
+    for (k = 0; k < 2; k++)
+    {
+        double raw = 1e300;
+
+        e_bytes(&plain_i, "\1\0\1\0", 4);
+        e_u64(&plain_i, k * 40);
+        e_u8(&plain_i, 8);
+        for (i = 0; i < 8; i++)
+            e_u8(&plain_i, (uint8_t) (i * 5));
+        if (k == 0)
+        {
+            e_bytes(&plain_i, "\3\0", 2);
+            e_bytes(&plain_i, &raw, 8);
+        }
+        plain_i.p[15 + k * 31 + 2] = k == 0; /* exceptions */
+    }
+    make_one(PQ_DOUBLE, PQ_REQUIRED, -1, PQ_ALP, &plain_i, NULL, NULL, 0, 16);
+    assert_int_equal(scan_as(AX_T_FLOAT8, false, 0), AX_OK);
+    assert_int_equal(x.n, 16);
+    for (i = 0; i < 16; i++)
+    {
+        char want[24];
+
+        snprintf(want, sizeof want, i == 3 ? "1e+300" : "%u%s", i / 2, i % 2 ? ".5" : "");
+        assert_string_equal(x.got[i][0], want);
+    }
+    make_one(PQ_INT64, PQ_REQUIRED, -1, PQ_ALP, &plain_i, NULL, NULL, 0, 16);
+    assert_int_equal(scan_as(AX_T_INT8, false, 0), AX_EUNSUPPORTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(floats_as_decimals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(fallback_in_the_middle, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_pair_of_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pages_without_rows_stay_closed, set_up, tear_down),
