@@ -190,34 +190,9 @@ KEYED_SQL = """SELECT SearchPhrase, EventTime FROM hits WHERE SearchPhrase <> ''
 
 # ---------------------------------------------------------------- data
 
-def data_dir():
-    d = os.environ.get("ANALYTICS_FDW_BENCH_DATA") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "analytics_fdw")
-    os.makedirs(d, exist_ok=True)
-    return d
-
-
-def data_name(rows):
-    for unit, letter in ((1_000_000, "m"), (1000, "k")):
-        if rows % unit == 0:
-            return f"hits_{rows // unit}{letter}.parquet"
-    return f"hits_{rows}.parquet"
-
-
-def data_file(rows, threads=2, memory="9GB"):
-    """Path of the generated table with this many rows; made when it is not there."""
-    path = os.path.join(data_dir(), data_name(rows))
-    if not os.path.exists(path):
-        import duckdb
-        print(f"making {path}", file=sys.stderr)
-        c = duckdb.connect(":memory:", config={"threads": threads, "memory_limit": memory,
-                                               "temp_directory": os.path.join(data_dir(), "tmp")})
-        c.execute(f"SET VARIABLE rows={rows}; SET VARIABLE out='{path}.part'")
-        with open(os.path.join(HERE, "gen_hits.sql"), encoding="utf-8") as f:
-            for s in c.extract_statements(f.read()):
-                c.execute(s)
-        os.rename(path + ".part", path)
-    return path
+def count_rows(path):
+    import duckdb
+    return duckdb.sql(f"SELECT count(*) FROM read_parquet({literal(path)})").fetchone()[0]
 
 
 def duckdb_setup(c, path):
