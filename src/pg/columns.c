@@ -123,6 +123,7 @@ afdw_sql_type(const ax_field *f)
 		case AX_T_CNT:
 			return NULL;
 		case AX_T_NUMERIC:
+		case AX_T_DIGITS:
 			if (f->type.precision > 0)
 				return psprintf("numeric(%d,%d)", f->type.precision, f->type.scale);
 			return "numeric";

@@ -36,6 +36,8 @@
 
 #include "afdw.h"
 
+#define NUM_DIGITS			38	/* of an ax_num */
+
 /* ---- types ------------------------------------------------------------------ */
 
 /* An array may have several dimensions; CurrentMemoryContext holds the type of the elements. */
@@ -127,6 +129,14 @@ afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **ob
 		type->scale = (packed & 0x7ff);
 		if (type->scale & 0x400)	/* negative scales, from 15 */
 			type->scale = type->scale - 0x800;
+		if (type->precision > NUM_DIGITS)
+		{
+			*obstacle = psprintf("%s has more digits than the engine computes with",
+								 format_type_with_typemod(typid, typmod));
+			type->id = AX_T_DIGITS;
+			type->phys = AX_P_STR;
+			return false;
+		}
 	}
 	if (typmod >= 0 && (base == TIMEOID || base == TIMESTAMPOID || base == TIMESTAMPTZOID ||
 						base == INTERVALOID))
@@ -324,6 +334,14 @@ afdw_value(Datum datum, bool isnull, Oid typid, ax_type type, ax_value *out)
 		case AX_T_NUMERIC:
 			return numeric_read(DatumGetCString(DirectFunctionCall1(numeric_out, datum)),
 								&out->u.num);
+		case AX_T_DIGITS:
+			{
+				const char *s = DatumGetCString(DirectFunctionCall1(numeric_out, datum));
+
+				out->u.s.p = (const uint8_t *) s;
+				out->u.s.len = (uint32_t) strlen(s);
+				return true;
+			}
 		case AX_T_INTERVAL:
 			{
 				Interval   *iv = DatumGetIntervalP(datum);
@@ -426,8 +444,8 @@ column_init(AfdwOutColumn *c, ax_type type, Oid typid, int32 typmod)
 		c->lazy = true;
 		return;
 	}
-	c->input = wanted.id == AX_T_TEXT && base != TEXTOID && base != VARCHAROID &&
-		base != BPCHAROID;
+	c->input = wanted.id == AX_T_DIGITS ||
+		(wanted.id == AX_T_TEXT && base != TEXTOID && base != VARCHAROID && base != BPCHAROID);
 	c->recode = c->type.phys == AX_P_STR && c->type.id != AX_T_BYTEA &&
 		GetDatabaseEncoding() != PG_UTF8;
 	if (c->input)

@@ -12,6 +12,7 @@ from make_parquet import (Column, Field, Group, Layout, i64, binary, list_of_fie
                           stat_bytes, struct_of, write)
 
 NAN = float("nan")
+EXACT = decimal.Context(prec=100)
 
 
 def of_bytes(low, high, nulls=None):
@@ -47,6 +48,30 @@ def ordered(kind, values, nulls):
     """Bounds by Python's order: of unsigned bytes, and of decimals."""
     return struct_of({3: i64(nulls), 5: binary(stat_bytes(kind, max(values))),
                       6: binary(stat_bytes(kind, min(values)))})
+
+
+def digits(put):
+    """More digits than an integer of the machine has, beside numbers of fewer."""
+    def scaled(v, digits):
+        return decimal.Decimal(v).scaleb(-digits, EXACT)
+
+    longs = (0, 1, -1, 10**59, -10**59, 10**60 - 1, 1 - 10**60, 10**38, 10**38 - 1, -10**38,
+             5 * 10**9, 15 * 10**9, -15 * 10**9, 2**127, -2**127)
+    pairs = [(v, w) for v in longs for w in (0, 1, -10**8, 10**8 - 1)]
+    rows = [(n, None if n % 7 == 6 else v, None if n % 5 == 4 else scaled(v, 20), w,
+             None if n % 3 == 2 else abs(w), w % 10**9, -w,
+             None if n == 3 else [scaled(v, 3), scaled(w, 3), None],
+             None if n == 4 else (scaled(v, 3),)) for n, (v, w) in enumerate(pairs)]
+    most = scaled(10**76 - 1, 20)
+    rows += [(100, 7, most, 1, 2**64 - 1, 1, 10**18 - 1, [], (None,)),
+             (101, 7, most.copy_negate(), -1, 2**63, 1, 1 - 10**18, None, None)]
+    columns = [Column("id", "int32", True), Column("f", "dec60"), Column("b", "decimal(76,20)"),
+               Column("n", "int32", True), Column("u", "uint64"), Column("d", "dec9"),
+               Column("e", "dec18", True), list_of_field("l", Field("element", "decimal(60,3)")),
+               Group("s", [Field("x", "decimal(60,3)")])]
+    put("digits", columns, rows, row_group_rows=25, page_rows=9, page_version=2)
+    put("digits_dict", columns, rows, row_group_rows=40, page_rows=20, dictionary=True,
+        codec="zstd")
 
 
 def cases(folder):
@@ -91,6 +116,7 @@ def cases(folder):
     huge = [decimal.Decimal(n) for n in ("-1", "0", "1E37", "-1E37", "255", "-256")]
     put("huge", [Column("d", "decimal(38,0)")], [(d,) for d in huge], row_group_rows=2,
         statistics=ordered)
+    digits(put)
     put("inside", number + [Group("s", [Field("x", "decimal(20,10)"), Field("n", "string")]),
                             map_of_fields("m", Field("key", "int32", 0), Field("value", "string"))],
         [(1, (decimal.Decimal("1.0000000001"), "a"), [(1, "one"), (2, None)]),

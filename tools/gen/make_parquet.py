@@ -180,6 +180,7 @@ KINDS = {
     "dec38": decimal_kind(FIXED, 38, 10, big_endian(16), 16),
     "decv": decimal_kind(BYTE_ARRAY, 20, 0, pack_varying),
     "dec50": decimal_kind(FIXED, 50, 5, big_endian(21), 21),
+    "dec60": decimal_kind(FIXED, 60, 10, big_endian(40), 40),   # more bytes than it needs
     "uuid": Kind(FIXED, bytes, None, struct_of({14: struct_of({})}), 16),
     "fixed5": Kind(FIXED, bytes, length=5),
     "float16": Kind(FIXED, fixed("e"), None, struct_of({15: struct_of({})}), 2),

@@ -82,6 +82,18 @@ uint32_t ax_num_format(const ax_num *a, char *out, uint32_t out_len);
  * false: not a number, or one beyond ax_num. */
 bool ax_num_parse(const char *p, uint32_t len, ax_num *out);
 
+/* The integer in [n] bytes at p, big-endian two's complement of any length, with `scale` >= 0 of
+ * its digits behind the point, as the server prints a numeric; not terminated.  It is put at the
+ * end of out[out_len].  Returns where it begins, or NULL: more than AX_DIGITS_BYTES_MAX bytes are
+ * significant, or out is shorter than ax_digits_room(scale). */
+#define AX_DIGITS_BYTES_MAX 1024u
+size_t ax_digits_room(int32_t scale);
+char *ax_digits_text(const uint8_t *p, uint32_t n, int32_t scale, char *out, size_t out_len);
+
+/* Such a text as numeric(precision, scale), or with precision 0 as it is: rounded half away from
+ * zero.  false: it does not fit, or has more than 38 digits. */
+bool ax_digits_to_num(const char *p, uint32_t len, int32_t precision, int32_t scale, ax_num *out);
+
 /* ---- what can be told before ---------------------------------------------------------------- */
 
 /* Digits a declared type guarantees: before the point, and behind it.  known is false for numeric

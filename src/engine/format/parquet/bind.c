@@ -209,6 +209,18 @@ static bool numeric_scale(ax_pq_conv *c, int32_t scale)
     return want >= 0 && c->rescale >= -37 && c->rescale <= 37;
 }
 
+/* Numbers as the text of their digits. */
+static bool digits_conv(ax_pq_conv *c)
+{
+    const ax_pq_logical *lt = &c->leaf->lt;
+
+    c->kind = CONV_STR;
+    c->rewrite = REWRITE_DECIMAL;
+    if (lt->kind == LT_NONE || lt->kind == LT_INT)
+        return c->leaf->phys == PQ_INT32 || c->leaf->phys == PQ_INT64;
+    return lt->kind == LT_DECIMAL;
+}
+
 static bool int_conv(ax_pq_conv *c, const ax_colspec *col)
 {
     c->ordered = true;
@@ -302,7 +314,10 @@ static bool bytes_conv(ax_pq_conv *c)
         case AX_T_NUMERIC:
             c->kind = CONV_DEC_NUM;
             c->ordered = true;
-            return lt->kind == LT_DECIMAL && numeric_scale(c, lt->scale);
+            (void) numeric_scale(c, lt->scale);
+            return lt->kind == LT_DECIMAL && c->src_scale + c->rescale >= 0;
+        case AX_T_DIGITS:
+            return digits_conv(c);
         default:
             return false;
     }
@@ -332,6 +347,8 @@ static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
     const ax_pq_logical *lt = &c->leaf->lt;
     bool raw = c->type.id == AX_T_INT8 || c->type.id == AX_T_INT4;
 
+    if (c->type.id == AX_T_DIGITS)
+        return digits_conv(c);
     switch (lt->kind)
     {
         case LT_DATE:

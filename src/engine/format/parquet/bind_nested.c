@@ -91,8 +91,10 @@ static ax_status declare_scalar(binder *b, const ax_type *type, ax_pq_shape *s)
     const ax_type *own = &b->f->leaf[s->leaf0].type;
     bool text = type->id == AX_T_TEXT || type->id == AX_T_BPCHAR;
 
-    /* What is no text becomes text as JSON has it. */
-    if (!text || own->id == AX_T_TEXT || own->id == AX_T_BYTEA)
+    /* What is no text becomes text as JSON has it, numbers of any length too. */
+    if (type->id == AX_T_NUMERIC && own->id == AX_T_DIGITS)
+        s->as = own;
+    else if (!text || own->id == AX_T_TEXT || own->id == AX_T_BYTEA)
         s->as = type;
     return AX_OK;
 }

@@ -62,7 +62,7 @@ static ax_status window_memory(ax_task *t, ax_pq_col *c)
 
     AX_NEW(t, c->id, (uint32_t *) ax_arena_values(a, n * 4));
     AX_NEW(t, c->phys, (uint8_t *) ax_arena_values(a, n * 12));
-    if (c->conv->src == SRC_BYTES || c->conv->src == SRC_FIXED)
+    if (c->conv->src == SRC_BYTES || c->conv->src == SRC_FIXED || c->conv->kind == CONV_STR)
     {
         AX_NEW(t, c->soff, (uint32_t *) ax_arena_values(a, n * 4));
         AX_NEW(t, c->slen, (uint32_t *) ax_arena_values(a, n * 4));
@@ -851,12 +851,21 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
                              ax_batch *b)
 {
     const uint8_t *base;
-    ax_buf *hold;
+    ax_buf *hold = NULL;
     uint32_t i;
-    int gap;
+    int gap = -1;
 
-    AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
-    AX_TRY(check_strings(t, c, at, n, nvals, gap, b->arena, &base));
+    if (is_bytes(c))
+    {
+        AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
+        AX_TRY(check_strings(t, c, at, n, nvals, gap, b->arena, &base));
+    }
+    else
+    {
+        AX_TRY(ax_pq_col_fixed(t, c, nvals, &base));
+        AX_TRY(ax_pq_rewrite_ints(t, b->arena, c->conv, base, nvals, c->soff + at, c->slen + at,
+                                  &base));
+    }
     c->win_gap = nvals == n && (at == 0 || gap == c->win_gap) ? gap : -1;
     if (nvals < n)
     {

@@ -7,6 +7,8 @@
  * Format: apache/parquet-format, LogicalTypes.md; decimals are big-endian two's complement. */
 #include "parquet_int.h"
 
+#include "func/func.h"
+
 #include <math.h>
 
 /* Days and microseconds between 1970-01-01 and 2000-01-01. */
@@ -165,6 +167,25 @@ static bool load_decimal(const uint8_t *p, uint32_t n, ax_i128 *out)
     return (*out < 0) == (sign != 0);
 }
 
+/* Decimals that load_decimal and to_num have no room for, as far as the result fits. */
+static bool long_decimal(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_num *out)
+{
+    char buf[4096]; /* scales are at most 1000 */
+    const char *s = ax_digits_text(p, n, c->src_scale, buf, sizeof buf);
+
+    return s != NULL && ax_digits_to_num(s, (uint32_t) (buf + sizeof buf - s), c->precision,
+                                         c->src_scale + c->rescale, out);
+}
+
+static bool decimal(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_num *out)
+{
+    ax_i128 v;
+
+    if (c->rescale < -37 || c->rescale > 37 || !load_decimal(p, n, &v))
+        return long_decimal(c, p, n, out);
+    return to_num(c, v, out);
+}
+
 /* ---- floats, timestamps, others -------------------------------------------------------------- */
 
 static bool narrow_floats(const uint8_t *src, uint32_t n, float *dst)
@@ -291,12 +312,11 @@ bool ax_pq_conv_bytes(const ax_pq_conv *c, const uint8_t *base, const uint32_t *
     for (i = 0; i < n && ok; i++)
     {
         const uint8_t *p = base + off[i];
-        ax_i128 v;
 
         switch (c->kind)
         {
             case CONV_DEC_NUM:
-                ok = load_decimal(p, len[i], &v) && to_num(c, v, (ax_num *) dst + i);
+                ok = decimal(c, p, len[i], (ax_num *) dst + i);
                 break;
             case CONV_F16_F32:
                 ((float *) dst)[i] = half_to_float(ax_load_u16(p));

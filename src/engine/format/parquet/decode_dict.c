@@ -68,11 +68,26 @@ static ax_status dict_bytes(ax_task *t, ax_pq_col *c, ax_dict *d)
     return AX_OK;
 }
 
+/* Integers that become strings. */
+static ax_status dict_ints(ax_task *t, ax_pq_col *c, ax_dict *d)
+{
+    uint32_t *off, *len;
+    size_t bytes = (size_t) d->n * 4;
+
+    AX_NEW(t, off, (uint32_t *) ax_arena_values(d->arena, bytes));
+    AX_NEW(t, len, (uint32_t *) ax_arena_values(d->arena, bytes));
+    d->val.u.str.off = off;
+    d->val.u.str.len = len;
+    return ax_pq_rewrite_ints(t, d->arena, c->conv, c->v, d->n, off, len, &d->val.u.str.base);
+}
+
 static ax_status dict_fixed(ax_task *t, ax_pq_col *c, ax_dict *d)
 {
     uint32_t done = 0, w = c->conv->dst_width, i;
     uint8_t *val;
 
+    if (c->conv->kind == CONV_STR)
+        return dict_ints(t, c, d);
     AX_NEW(t, val, (uint8_t *) ax_arena_values(d->arena, (size_t) d->n * w));
     d->val.u.data = val;
     while (done < d->n)

@@ -253,6 +253,13 @@ static ax_status put_bound(ax_task *t, const ax_pq_conv *conv, const ax_pq_bytes
 
     if (!b->set || !ax_pq_conv_one(conv, b->p, b->n, &v))
         return AX_OK;
+    if (conv->rewrite != REWRITE_NOT)
+    {
+        uint32_t off = 0;
+
+        AX_TRY(ax_pq_rewrite(t, t->arena, conv, &off, &v.u.s.len, 1, &v.u.s.p));
+        v.u.s.p += off;
+    }
     return ax_pq_value_text(t, t->arena, &v, cell);
 }
 

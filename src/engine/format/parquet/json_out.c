@@ -314,6 +314,8 @@ ax_status ax_pq_js_scalar(ax_pq_js *w, const ax_pq_slots *s, uint32_t i, bool ke
 
     if (s->conv->type.id == AX_T_BYTEA)
         return put_hex(w, s->ptr[i], s->len[i]);
+    if (s->conv->type.id == AX_T_DIGITS && !key)
+        return ax_pq_js_put(w, (const char *) s->ptr[i], s->len[i]);
     if (s->conv->type.phys == AX_P_STR)
         return ax_pq_js_quoted(w, s->ptr[i], s->len[i]);
     switch (s->conv->type.phys)

@@ -204,6 +204,15 @@ static ax_status check_strings(ax_task *t, ax_pq_col *c, const leaf_state *l, ui
     return ax_pq_rewrite(t, a, v, c->soff, c->slen, n, base);
 }
 
+static void point_at(ax_pq_col *c, ax_pq_slots *s, uint32_t n, const uint8_t *base)
+{
+    for (uint32_t i = 0; i < n; i++)
+    {
+        s->ptr[s->nval + i] = base + c->soff[i];
+        s->len[s->nval + i] = c->slen[i];
+    }
+}
+
 static ax_status from_bytes(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n, ax_batch *b)
 {
     const ax_pq_conv *v = c->conv;
@@ -218,11 +227,7 @@ static ax_status from_bytes(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n,
     if (v->kind == CONV_STR)
     {
         AX_TRY(check_strings(t, c, l, n, gap, b->arena, &base));
-        for (i = 0; i < n; i++)
-        {
-            s->ptr[s->nval + i] = base + c->soff[i];
-            s->len[s->nval + i] = c->slen[i];
-        }
+        point_at(c, s, n, base);
         return hold != NULL ? ax_batch_pin(t, b, hold) : AX_OK;
     }
     dst = s->val + (size_t) s->nval * v->dst_width;
@@ -233,7 +238,7 @@ static ax_status from_bytes(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n,
     return bad_value(t, c, l, i);
 }
 
-static ax_status from_fixed(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n)
+static ax_status from_fixed(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n, ax_batch *b)
 {
     const ax_pq_conv *v = c->conv;
     uint8_t *dst = l->s.val + (size_t) l->s.nval * v->dst_width;
@@ -241,6 +246,12 @@ static ax_status from_fixed(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n)
     uint32_t i;
 
     AX_TRY(ax_pq_col_fixed(t, c, n, &phys));
+    if (v->kind == CONV_STR)
+    {
+        AX_TRY(ax_pq_rewrite_ints(t, b->arena, v, phys, n, c->soff, c->slen, &phys));
+        point_at(c, &l->s, n, phys);
+        return AX_OK;
+    }
     if (ax_pq_conv_fixed(v, phys, n, dst))
         return AX_OK;
     for (i = 0; ax_pq_conv_fixed(v, phys + (size_t) i * v->src_width, 1, dst); i++)
@@ -270,7 +281,7 @@ static ax_status settle(ax_task *t, ax_pq_col *c, leaf_state *l, ax_batch *b)
         else if (bytes)
             AX_TRY(from_bytes(t, c, l, n, b));
         else
-            AX_TRY(from_fixed(t, c, l, n));
+            AX_TRY(from_fixed(t, c, l, n, b));
         l->s.nval += n;
         l->pending -= n;
     }

@@ -283,7 +283,7 @@ typedef enum ax_pq_convkind
     CONV_I96,      /* to microseconds since 2000-01-01 */
     CONV_DEC_NUM,  /* big-endian two's complement bytes to numeric */
     CONV_INTERVAL,
-    CONV_STR,      /* bytes stay where they are */
+    CONV_STR,      /* bytes stay where they are; integers are rewritten */
     CONV_NEST      /* a group or a repeated field, see ax_pq_nest */
 } ax_pq_convkind;
 
@@ -352,7 +352,8 @@ bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void 
 bool ax_pq_conv_bytes(const ax_pq_conv *c, const uint8_t *base, const uint32_t *off,
                       const uint32_t *len, uint32_t n, void *dst);
 
-/* One physical value of n bytes, as statistics have them; strings are borrowed from p.  false: it
+/* One physical value of n bytes, as statistics have them; strings are borrowed from p, and not
+ * rewritten.  false: it
  * has another length or is out of range. */
 bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value *out);
 
@@ -360,6 +361,11 @@ bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value 
  * change. */
 ax_status ax_pq_rewrite(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t *off, uint32_t *len,
                         uint32_t n, const uint8_t **base) AX_MUST_USE;
+
+/* n physical integers as such strings. */
+ax_status ax_pq_rewrite_ints(ax_task *t, ax_arena *a, const ax_pq_conv *c, const uint8_t *phys,
+                             uint32_t n, uint32_t *off, uint32_t *len,
+                             const uint8_t **base) AX_MUST_USE;
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* Strings that do not stand in the file as they are wanted: text with bytes that PostgreSQL does
- * not accept, under an encoding_check that mends it; UUIDs, and decimals of any length, as text.
+ * not accept, under an encoding_check that mends it; UUIDs, and numbers of any length, as text.
  *
  *   remove    bytes that are not UTF-8, and NULs, are left out
  *   replace   each becomes U+FFFD: one for a sequence as far as it could have been a character (The
@@ -7,11 +7,7 @@
  *   truncate  the text ends before the first of them */
 #include "parquet_int.h"
 
-enum
-{
-    LIMBS = 256,                      /* of 32 bits, in a decimal */
-    DIGITS = LIMBS * 32 * 30103 / 100000 + 2
-};
+#include "func/func.h"
 
 /* Bytes at p that do not make a character, but could be the beginning of one; at least 1. */
 static uint32_t subpart(const uint8_t *p, uint32_t n)
@@ -72,81 +68,11 @@ static void uuid_text(const uint8_t *p, uint8_t *out)
     }
 }
 
-/* The value of p[n], big-endian two's complement, as limbs of its magnitude, least significant
- * first; -1: it is too long. */
-static int32_t magnitude(const uint8_t *p, uint32_t n, uint32_t *limb, bool *negative)
-{
-    uint8_t sign = n > 0 && p[0] >= 0x80 ? 0xff : 0;
-    uint64_t carry = 1;
-    uint32_t count, i;
-
-    *negative = sign != 0;
-    for (; n > 1 && p[0] == sign && (p[1] & 0x80) == (sign & 0x80); n--, p++)
-        ;
-    if (n > LIMBS * 4)
-        return -1;
-    count = (n + 3) / 4;
-    for (i = 0; i < count; i++)
-        limb[i] = sign != 0 ? UINT32_MAX : 0;
-    for (i = 0; i < n; i++)
-    {
-        uint32_t k = n - 1 - i, shift = k % 4 * 8;
-
-        limb[k / 4] = (limb[k / 4] & ~(0xffu << shift)) | (uint32_t) p[i] << shift;
-    }
-    for (i = 0; *negative && i < count; i++)
-    {
-        carry += (uint32_t) ~limb[i];
-        limb[i] = (uint32_t) carry;
-        carry >>= 32;
-    }
-    return (int32_t) count;
-}
-
-/* Decimal text of p[n] with `scale` digits behind the point, at the end of buf[size]; returns where
- * it begins, or NULL: the number is too long. */
-static char *decimal_text(const uint8_t *p, uint32_t n, int32_t scale, char *buf, size_t size)
-{
-    uint32_t limb[LIMBS];
-    bool negative;
-    int32_t count = magnitude(p, n, limb, &negative), digits = 0;
-    char *at = buf + size;
-
-    if (count < 0)
-        return NULL;
-    while (count > 0 && limb[count - 1] == 0)
-        count--;
-    while (count > 0 || digits <= scale)
-    {
-        uint64_t rest = 0;
-        int32_t i;
-
-        for (i = count; i-- > 0;)
-        {
-            rest = rest << 32 | limb[i];
-            limb[i] = (uint32_t) (rest / 1000000000);
-            rest %= 1000000000;
-        }
-        while (count > 0 && limb[count - 1] == 0)
-            count--;
-        for (i = 0; i < 9 && (count > 0 || rest > 0 || digits <= scale); i++)
-        {
-            *--at = (char) ('0' + (int) (rest % 10));
-            rest /= 10;
-            if (++digits == scale)
-                *--at = '.';
-        }
-    }
-    if (negative)
-        *--at = '-';
-    return at;
-}
-
 static ax_status decimals(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t *off,
                           uint32_t *len, uint32_t n, const uint8_t **base)
 {
     int32_t scale = c->leaf->lt.scale;
-    size_t size = (size_t) DIGITS + (size_t) scale + 4, cap = 0, at = 0;
+    size_t size = ax_digits_room(scale), cap = 0, at = 0;
     uint8_t *out = NULL;
     char *buf;
     uint32_t i;
@@ -154,7 +80,7 @@ static ax_status decimals(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t
     AX_NEW(t, buf, (char *) ax_arena_alloc(t->arena, size));
     for (i = 0; i < n; i++)
     {
-        const char *s = decimal_text(*base + off[i], len[i], scale, buf, size);
+        const char *s = ax_digits_text(*base + off[i], len[i], scale, buf, size);
         size_t k;
 
         AX_CHECK(t, s != NULL, AX_ELIMIT, "decimal of %u bytes is longer than the limit", len[i]);
@@ -207,4 +133,29 @@ ax_status ax_pq_rewrite(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t *
     }
     *base = out;
     return AX_OK;
+}
+
+ax_status ax_pq_rewrite_ints(ax_task *t, ax_arena *a, const ax_pq_conv *c, const uint8_t *phys,
+                             uint32_t n, uint32_t *off, uint32_t *len, const uint8_t **base)
+{
+    enum { BYTES = 9 }; /* one more for the sign of unsigned ones */
+    uint8_t *out;
+
+    AX_NEW(t, out, (uint8_t *) ax_arena_alloc(t->arena, (size_t) n * BYTES + 1));
+    for (uint32_t i = 0; i < n; i++)
+    {
+        const uint8_t *p = phys + (size_t) i * c->src_width;
+        bool wide = c->src == SRC_I64 || c->src == SRC_U64;
+        uint64_t v = wide ? ax_load_u64(p) : ax_load_u32(p);
+
+        if (c->src == SRC_I32)
+            v = (uint64_t) (int64_t) (int32_t) v;
+        off[i] = i * BYTES;
+        len[i] = BYTES;
+        out[off[i]] = c->src != SRC_U64 && (int64_t) v < 0 ? 0xff : 0;
+        for (int k = 0; k < 8; k++)
+            out[off[i] + 1 + (uint32_t) k] = (uint8_t) (v >> (56 - 8 * k));
+    }
+    *base = out;
+    return decimals(t, a, c, off, len, n, base);
 }

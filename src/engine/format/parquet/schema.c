@@ -9,6 +9,8 @@
  * Format: apache/parquet-format, LogicalTypes.md; parquet.thrift, SchemaElement. */
 #include "parquet_int.h"
 
+#include "func/func.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -324,7 +326,7 @@ static ax_type leaf_type(const ax_pq_leaf *l)
             id = AX_T_TEXT;
             break;
         case LT_DECIMAL:
-            id = AX_T_NUMERIC;
+            id = l->lt.precision > AX_NUM_DIGITS ? AX_T_DIGITS : AX_T_NUMERIC;
             break;
         case LT_DATE:
             id = AX_T_DATE;
@@ -348,7 +350,7 @@ static ax_type leaf_type(const ax_pq_leaf *l)
             break;
     }
     type = ax_type_make(id);
-    if (id == AX_T_NUMERIC)
+    if (id == AX_T_NUMERIC || id == AX_T_DIGITS)
     {
         type.precision = l->lt.kind == LT_DECIMAL ? (int16_t) l->lt.precision : 20;
         type.scale = l->lt.kind == LT_DECIMAL ? (int16_t) l->lt.scale : 0;
