@@ -338,9 +338,8 @@ static void test_encodings(void **state)
             {
                 OK(ax_vec_gather(&task, a, &x, sel, n, copy, &out));
                 assert_int_equal(out.n, n);
-                assert_int_equal(out.kind, id == AX_T_TEXT || id == AX_T_BPCHAR || id == AX_T_BYTEA
-                                               ? AX_VK_VIEW
-                                               : AX_VK_FLAT);
+                assert_int_equal(out.kind, ax_type_make(id).phys == AX_P_STR ? AX_VK_VIEW
+                                                                           : AX_VK_FLAT);
                 for (uint32_t i = 0; i < n; i++)
                     check_row(&out, i, &v[sel[i]]);
             }
