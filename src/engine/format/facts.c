@@ -46,6 +46,12 @@ static ax_status column(ax_task *t, ax_arena *a, ax_type type, const ax_value *c
     return AX_OK;
 }
 
+void ax_facts_nulls(ax_value *cell, const ax_fact_table *table)
+{
+    for (uint32_t i = 0; i < table->ncols; i++)
+        cell[i] = (ax_value){.type = ax_type_make((ax_type_id) table->col[i].type), .null = true};
+}
+
 ax_status ax_facts_batch(ax_task *t, ax_arena *a, const ax_fact_table *table, const ax_value *cell,
                          uint32_t nrows, ax_batch *out)
 {

@@ -387,4 +387,7 @@ ax_status ax_fmt_drive(ax_task *t, ax_io *io, const ax_format *fmt, ax_fmt_op *o
                        ax_status (*on_batch)(ax_task *t, void *arg, ax_batch *b), void *arg,
                        ax_fmt_event *last) AX_MUST_USE;
 
+/* What readers have in common. */
+#include "format/reader.h"
+
 #endif

@@ -6,14 +6,6 @@
 
 #include <strings.h>
 
-#define EPOCH_DAYS 10957ll
-#define EPOCH_US (EPOCH_DAYS * 86400000000ll)
-#define DATE_LO (-2451545ll)
-#define DATE_HI 2145031948ll
-#define TS_LO (-211813488000000000ll)
-#define TS_HI 9223371331199999999ll
-#define DAY_US 86400000000ll
-
 /* ---- default types --------------------------------------------------------------------------- */
 
 static const ax_mt_type *bare(const ax_mt_type *ty)
@@ -143,32 +135,26 @@ static bool instant(ax_mt_conv *c, int scale)
 {
     if (is_stamp(c->type))
         linear(c, scale < 6 ? pow10_of(6 - scale) : 1, scale > 6 ? pow10_of(scale - 6) : 1,
-               -EPOCH_US, TS_LO, TS_HI);
+               -AX_Y2K_US, AX_STAMP_LO, AX_STAMP_HI);
     return is_stamp(c->type);
 }
 
 static bool day(ax_mt_conv *c)
 {
     if (c->type.id == AX_T_DATE)
-        linear(c, 1, 1, -EPOCH_DAYS, DATE_LO, DATE_HI);
+        linear(c, 1, 1, -AX_Y2K_DAYS, AX_DATE_LO, AX_DATE_HI);
     else if (is_stamp(c->type))
-        linear(c, DAY_US, 1, -EPOCH_US, TS_LO, TS_HI);
+        linear(c, AX_DAY_US, 1, -AX_Y2K_US, AX_STAMP_LO, AX_STAMP_HI);
     else
         return false;
     return true;
 }
 
-/* Scale of the declared numeric: the file's, unless it is constrained. */
 static bool number(ax_mt_conv *c, int scale)
 {
-    int want = c->type.precision > 0 ? c->type.scale : scale;
-
     c->kind = MT_C_NUM;
     c->ordered = true;
-    c->scale = (int16_t) scale;
-    c->rescale = (int16_t) (want - scale);
-    c->precision = (int16_t) c->type.precision;
-    return want >= 0 && c->rescale >= -37 && c->rescale <= 37;
+    return ax_fmt_digits_init(c->type, scale, &c->num);
 }
 
 static bool whole(ax_mt_conv *c)
@@ -376,69 +362,6 @@ ax_status ax_mt_conv_make(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static ax_status text_value(ax_task *t, ax_arena *a, const char *s, ax_value *v)
-{
-    v->type = ax_type_make(AX_T_TEXT);
-    v->u.s.len = (uint32_t) strlen(s);
-    AX_NEW(t, v->u.s.p, (const uint8_t *) ax_arena_strndup(a, s, v->u.s.len));
-    return AX_OK;
-}
-
-/* What is known of the whole part; positions are made by scans. */
-static ax_status virtual_value(ax_task *t, ax_arena *a, const ax_mt_part *p, const ax_colspec *col,
-                               ax_value *v, bool *constant)
-{
-    const ax_io_id *id = p->base.io != NULL ? ax_io_file_id(p->base.io) : NULL;
-    const char *end;
-
-    v->type = col->type;
-    *constant = true;
-    switch (col->virt)
-    {
-        case AX_VIRT_PATH:
-            return text_value(t, a, p->dir, v);
-        case AX_VIRT_FILE:
-        case AX_VIRT_PART:
-            return text_value(t, a, p->name, v);
-        case AX_VIRT_PARTITION:
-            end = strchr(p->name, '_');
-            AX_TRY(text_value(t, a, p->name, v));
-            if (end != NULL)
-                v->u.s.len = (uint32_t) (end - p->name);
-            return AX_OK;
-        case AX_VIRT_MTIME:
-            v->null = id == NULL;
-            v->u.i = id != NULL ? id->mtime_ns / 1000 - EPOCH_US : 0;
-            return AX_OK;
-        case AX_VIRT_ROW_NUMBER:
-        case AX_VIRT_PART_OFFSET:
-        case AX_VIRT_ROW_GROUP:
-        case AX_VIRT_ROWID:
-            *constant = false;
-            return AX_OK;
-        default:
-            if (col->deflt != NULL)
-                *v = *col->deflt;
-            else
-                v->null = true;
-            return AX_OK;
-    }
-}
-
-static ax_status missing(ax_task *t, const ax_colspec *col, const ax_bind_opts *opts, ax_value *v)
-{
-    AX_CHECK(t, opts->allow_missing || col->deflt != NULL, AX_ENOCOLUMN,
-             "column \"%s\" does not exist in the part",
-             col->npath > 0 ? col->path[col->npath - 1] : col->name);
-    if (col->deflt != NULL)
-        *v = *col->deflt;
-    else
-        *v = (ax_value){.type = col->type, .null = true};
-    AX_CHECK(t, !v->null || !col->not_null, AX_ENOTNULL,
-             "column declared NOT NULL does not exist in the part");
-    return AX_OK;
-}
-
 static ax_status find(ax_task *t, const ax_mt_part *p, const ax_colspec *col,
                       const ax_bind_opts *opts, const ax_mt_column **out)
 {
@@ -481,20 +404,16 @@ static ax_status changed_type(ax_task *t, ax_arena *a, const ax_mt_part *p, cons
     return AX_OK;
 }
 
-static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_colspec *col,
+static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fmt_names *names,
                              const ax_bind_opts *opts, ax_mt_bind *b, uint32_t i)
 {
+    const ax_colspec *col = &b->base.col[i];
     const ax_mt_column *c;
+    bool bound;
 
-    for (uint32_t k = 0; k < opts->nfixed; k++)
-        if (opts->fixed[k].col == i)
-        {
-            b->base.constant[i] = true;
-            b->base.value[i] = opts->fixed[k].value;
-            return AX_OK;
-        }
-    if (col->virt != AX_VIRT_NONE)
-        return virtual_value(t, a, p, col, &b->base.value[i], &b->base.constant[i]);
+    AX_TRY(ax_fmt_bind_outside(t, a, names, opts, &b->base, i, &bound));
+    if (bound)
+        return AX_OK;
     AX_TRY(find(t, p, col, opts, &c));
     if (c != NULL)
         AX_CHECK(t, c->refusal == NULL, AX_EUNSUPPORTED, "column of type %s cannot be read: %s",
@@ -507,10 +426,7 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_co
             AX_TRY(ax_mt_default_column(t, a, p, name, c, &c));
     }
     if (c == NULL || (c->node == NULL && p->rows > 0))
-    {
-        b->base.constant[i] = true;
-        return missing(t, col, opts, &b->base.value[i]);
-    }
+        return ax_fmt_bind_missing(t, names, opts, &b->base, i);
     AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
              "encoding_check other than fail is not supported yet");
     AX_CHECK(t, col->zone == NULL || col->type.id != AX_T_TIMESTAMP, AX_EUNSUPPORTED,
@@ -526,18 +442,19 @@ ax_status ax_mt_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *file, const ax_c
                           uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out)
 {
     ax_mt_part *p = (ax_mt_part *) file;
+    const ax_fmt_names names = {.path = p->dir, .file = p->name, .part = p->name,
+                                .partition_len = (uint32_t) strcspn(p->name, "_"),
+                                .size = (int64_t) p->bytes,
+                                .id = p->base.io != NULL ? ax_io_file_id(p->base.io) : NULL,
+                                .noun = "part"};
     ax_mt_bind *b;
 
     AX_NEW(t, b, (ax_mt_bind *) ax_arena_alloc0(a, sizeof *b));
     AX_NEW(t, b->conv, (ax_mt_conv *) ax_arena_alloc0(a, ncols * sizeof *b->conv + 1));
-    AX_NEW(t, b->base.constant, (bool *) ax_arena_alloc0(a, ncols + 1));
-    AX_NEW(t, b->base.value, (ax_value *) ax_arena_alloc0(a, ncols * sizeof(ax_value) + 1));
-    b->base.file = file;
-    b->base.col = col;
-    b->base.ncols = ncols;
+    AX_TRY(ax_fmt_bind_init(t, a, file, col, ncols, &b->base));
     for (uint32_t i = 0; i < ncols; i++)
     {
-        ax_status st = bind_column(t, a, p, &col[i], opts, b, i);
+        ax_status st = bind_column(t, a, p, &names, opts, b, i);
 
         if (st != AX_OK)
         {

@@ -35,24 +35,6 @@ __attribute__((always_inline)) static inline int64_t load(const uint8_t *p, uint
     }
 }
 
-__attribute__((always_inline)) static inline void store(void *dst, uint32_t i, int64_t v,
-                                                        uint32_t width)
-{
-    if (width == 2)
-        ((int16_t *) dst)[i] = (int16_t) v;
-    else if (width == 4)
-        ((int32_t *) dst)[i] = (int32_t) v;
-    else
-        ((int64_t *) dst)[i] = v;
-}
-
-static inline int64_t floor_div(int64_t v, int64_t d)
-{
-    int64_t q = v / d;
-
-    return q - (v % d < 0);
-}
-
 /* Integers of sw bytes to dw bytes; is64: an unsigned source of 64 bits, where negative means too
  * large. */
 __attribute__((always_inline)) static inline bool integers(const ax_mt_conv *c,
@@ -68,7 +50,7 @@ __attribute__((always_inline)) static inline bool integers(const ax_mt_conv *c,
         int64_t v = load(src, i, sw, is_signed);
 
         bad |= (v < lo) | (v > hi);
-        store(dst, i, v, dw);
+        ax_store_int(dst, i, v, dw);
     }
     return !bad;
 }
@@ -92,10 +74,10 @@ __attribute__((always_inline)) static inline bool linear(const ax_mt_conv *c,
         return false;
     if (div == 1)
         for (i = 0; i < n; i++)
-            store(dst, i, load(src, i, sw, is_signed) * mul + add, dw);
+            ax_store_int(dst, i, load(src, i, sw, is_signed) * mul + add, dw);
     else
         for (i = 0; i < n; i++)
-            store(dst, i, floor_div(load(src, i, sw, is_signed), div) + add, dw);
+            ax_store_int(dst, i, ax_floor_div(load(src, i, sw, is_signed), div) + add, dw);
     return true;
 }
 
@@ -139,9 +121,9 @@ static bool linear8(const ax_mt_conv *c, const uint8_t *src, uint32_t n, void *d
 
 /* ---- numeric --------------------------------------------------------------------------------- */
 
-static ax_i128 pow10_of(int n)
+static int64_t pow10_of(int n)
 {
-    ax_i128 v = 1;
+    int64_t v = 1;
 
     while (n-- > 0)
         v *= 10;
@@ -171,39 +153,13 @@ static bool wide(const ax_mt_conv *c, const uint8_t *p, ax_i128 *out)
     return true;
 }
 
-static bool numeric(const ax_mt_conv *c, ax_i128 v, ax_num *out)
-{
-    const ax_i128 most = pow10_of(c->precision > 0 && c->precision < 38 ? c->precision : 38);
-
-    if (c->rescale > 0)
-    {
-        ax_i128 p = pow10_of(c->rescale);
-
-        if (v > most / p || v < -(most / p))
-            return false;
-        v *= p;
-    }
-    else if (c->rescale < 0)
-    {
-        ax_i128 p = pow10_of(-c->rescale), r = v % p;
-
-        v /= p;
-        if (r < 0 ? -r >= p - -r : r >= p - r)
-            v += r < 0 ? -1 : 1;
-    }
-    memset(out, 0, sizeof *out);
-    out->v = v;
-    out->dscale = (int16_t) (c->scale + c->rescale);
-    return v < most && v > -most;
-}
-
 /* 64 bits and less, whose digits stay as they are. */
 __attribute__((always_inline)) static inline bool same_scale(const ax_mt_conv *c,
                                                              const uint8_t *restrict src,
                                                              uint32_t n, ax_num *restrict dst,
                                                              uint32_t sw, bool is_signed)
 {
-    const ax_i128 most = pow10_of(c->precision > 0 && c->precision < 38 ? c->precision : 38);
+    const ax_i128 most = c->num.most;
     ax_i128 widest = 0;
 
     for (uint32_t i = 0; i < n; i++)
@@ -212,7 +168,7 @@ __attribute__((always_inline)) static inline bool same_scale(const ax_mt_conv *c
         ax_i128 v = is_signed ? (ax_i128) x : (ax_i128) (uint64_t) x;
 
         widest |= v < 0 ? -v : v;
-        dst[i] = (ax_num){.v = v, .dscale = c->scale};
+        dst[i] = (ax_num){.v = v, .dscale = c->num.dscale};
     }
     /* The or of all values is at most twice the largest, which nearly always decides. */
     if (widest < most)
@@ -227,17 +183,18 @@ static bool numerics(const ax_mt_conv *c, const uint8_t *src, uint32_t n, ax_num
 {
     bool ok = true;
 
-    if (c->rescale == 0 && c->src->width == 8)
+    if (c->num.rescale == 0 && c->src->width == 8)
         return c->is_signed ? same_scale(c, src, n, dst, 8, true)
                             : same_scale(c, src, n, dst, 8, false);
-    if (c->rescale == 0 && c->src->width == 4)
+    if (c->num.rescale == 0 && c->src->width == 4)
         return c->is_signed ? same_scale(c, src, n, dst, 4, true)
                             : same_scale(c, src, n, dst, 4, false);
     for (uint32_t i = 0; i < n; i++)
     {
         ax_i128 v;
 
-        ok = wide(c, src + (size_t) i * c->src->width, &v) && numeric(c, v, &dst[i]) && ok;
+        ok = wide(c, src + (size_t) i * c->src->width, &v) &&
+             ax_fmt_number(&c->num, v, &dst[i]) && ok;
     }
     return ok;
 }
@@ -272,15 +229,15 @@ static bool interval(const ax_mt_conv *c, int64_t v, ax_interval *out)
 
         if (s > 6)
         {
-            out->usec = v / (int64_t) pow10_of(s - 6);
+            out->usec = v / pow10_of(s - 6);
             return true;
         }
-        return !__builtin_mul_overflow(v, (int64_t) pow10_of(6 - s), &out->usec);
+        return !__builtin_mul_overflow(v, pow10_of(6 - s), &out->usec);
     }
     switch (c->src->unit)
     {
         case MT_NANOSECOND:
-            out->usec = floor_div(v, 1000);
+            out->usec = ax_floor_div(v, 1000);
             return true;
         case MT_DAY:
         case MT_WEEK:
@@ -364,7 +321,7 @@ bool ax_mt_conv_fixed(const ax_mt_conv *c, const uint8_t *src, uint32_t n, void 
 
 static ax_status out_of_range(ax_task *t, const ax_mt_conv *c)
 {
-    if (c->kind == MT_C_NUM && (c->precision == 0 || c->precision > 38))
+    if (c->kind == MT_C_NUM && (c->num.precision == 0 || c->num.precision > 38))
         return ax_fail(t, AX_EBEYOND, "value of type %s has more than 38 digits", c->src->text);
     return ax_fail(t, c->range_code, "value of type %s is out of range for type %s", c->src->text,
                    ax_type_name((ax_type_id) c->type.id));

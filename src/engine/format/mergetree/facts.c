@@ -81,29 +81,6 @@ typedef struct facts_op
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static ax_value number(int64_t v)
-{
-    ax_value c = {.type = ax_type_make(AX_T_INT8)};
-
-    c.u.i = v;
-    return c;
-}
-
-/* Facts that are not known. */
-static ax_value none(ax_type_id type)
-{
-    return (ax_value){.type = ax_type_make(type), .null = true};
-}
-
-static ax_value word(const char *s)
-{
-    ax_value c = {.type = ax_type_make(AX_T_TEXT), .null = s == NULL};
-
-    c.u.s.p = (const uint8_t *) s;
-    c.u.s.len = s != NULL ? (uint32_t) strlen(s) : 0;
-    return c;
-}
-
 /* Names in a part may be any bytes; those that are no text are shown in hex. */
 static ax_status name(ax_task *t, const char *s, ax_value *out)
 {
@@ -112,7 +89,7 @@ static ax_status name(ax_task *t, const char *s, ax_value *out)
     char *shown;
     size_t len = 0;
 
-    *out = word(s);
+    ax_fact_word(out, s);
     while (at < n && (k = ax_utf8_len(p + at, n - at)) > 0)
         at += k;
     if (at == n)
@@ -129,13 +106,18 @@ static ax_status name(ax_task *t, const char *s, ax_value *out)
         k = k > 0 ? k : 1;
     }
     shown[len] = '\0';
-    *out = word(shown);
+    ax_fact_word(out, shown);
     return AX_OK;
 }
 
+/* Row n of the batch, with nothing in it. */
 static ax_value *row_of(facts_op *o, uint32_t n)
 {
-    return o->cell + (size_t) n * ax_mt_fact_table[o->table].ncols;
+    const ax_fact_table *table = &ax_mt_fact_table[o->table];
+    ax_value *cell = o->cell + (size_t) n * table->ncols;
+
+    ax_facts_nulls(cell, table);
+    return cell;
 }
 
 static ax_status give(ax_task *t, facts_op *o, uint32_t n, ax_fmt_event *ev)
@@ -272,22 +254,22 @@ static ax_status part_row(ax_task *t, facts_op *o, ax_value *c)
     char *id;
 
     AX_TRY(name(t, p->name, &c[0]));
-    c[1] = word(type);
-    c[2] = none(AX_T_TEXT);
+    ax_fact_word(&c[1], type);
     /* Old names begin with dates, and partitions are months. */
     if (known)
     {
         AX_NEW(t, id, ax_arena_strndup(t->arena, p->name, ax_mt_old_name(p->name) ? 6 : len));
         AX_TRY(name(t, id, &c[2]));
     }
-    for (uint32_t i = 0; i < 3; i++)
-        c[3 + i] = known ? number(num[i]) : none(AX_T_INT8);
-    c[6] = known ? number(num[3] >= 0 ? num[3] : num[0]) : none(AX_T_INT8);
-    c[7] = number(p->ngran);
-    c[8] = number(p->rows);
-    c[9] = number(p->ncolumns);
-    c[10] = number(p->nmembers);
-    c[11] = number((int64_t) p->bytes);
+    for (uint32_t i = 0; known && i < 3; i++)
+        ax_fact_int(&c[3 + i], num[i]);
+    if (known)
+        ax_fact_int(&c[6], num[3] >= 0 ? num[3] : num[0]);
+    ax_fact_int(&c[7], p->ngran);
+    ax_fact_int(&c[8], p->rows);
+    ax_fact_int(&c[9], p->ncolumns);
+    ax_fact_int(&c[10], p->nmembers);
+    ax_fact_int(&c[11], (int64_t) p->bytes);
     return AX_OK;
 }
 
@@ -327,10 +309,11 @@ static void sizes_of(const facts_op *o, const ax_mt_column *col, ax_value *c)
         plain += told ? sum->plain_size : 0;
         marks += s->marks_file != NULL ? s->marks_file->size : 0;
     }
-    c[0] = number((int64_t) (col->bytes + marks));
-    c[1] = number((int64_t) col->bytes);
-    c[2] = told ? number((int64_t) plain) : none(AX_T_INT8);
-    c[3] = number((int64_t) marks);
+    ax_fact_int(&c[0], (int64_t) (col->bytes + marks));
+    ax_fact_int(&c[1], (int64_t) col->bytes);
+    if (told)
+        ax_fact_int(&c[2], (int64_t) plain);
+    ax_fact_int(&c[3], (int64_t) marks);
 }
 
 static ax_status column_row(ax_task *t, facts_op *o, ax_value *c)
@@ -340,16 +323,14 @@ static ax_status column_row(ax_task *t, facts_op *o, ax_value *c)
 
     AX_TRY(name(t, col->name, &c[0]));
     AX_TRY(name(t, col->type->text, &c[1]));
-    c[2] = number(o->row + 1);
-    c[3] = word(col->node == NULL ? NULL : sparse ? "Sparse" : "Default");
+    ax_fact_int(&c[2], o->row + 1);
+    ax_fact_word(&c[3], col->node == NULL ? NULL : sparse ? "Sparse" : "Default");
     AX_TRY(streams_of(t, o->p, col, &c[4]));
-    for (uint32_t i = 5; i < 9; i++)
-        c[i] = none(AX_T_INT8);
     if (!o->p->compact && col->nstreams > 0)
         sizes_of(o, col, c + 5);
     if (col->refusal != NULL)
         return name(t, col->refusal, &c[9]);
-    c[9] = word(col->dropped ? "dropped by a mutation" : NULL);
+    ax_fact_word(&c[9], col->dropped ? "dropped by a mutation" : NULL);
     return AX_OK;
 }
 
@@ -418,10 +399,10 @@ static ax_status marks_step(ax_task *t, facts_op *o, ax_fmt_event *ev)
 
         c[0] = column;
         c[1] = stream;
-        c[2] = number(o->gran);
-        c[3] = number((int64_t) (o->p->row_at[o->gran + 1] - o->p->row_at[o->gran]));
-        c[4] = number((int64_t) m->off[o->gran]);
-        c[5] = number(m->at[o->gran]);
+        ax_fact_int(&c[2], o->gran);
+        ax_fact_int(&c[3], (int64_t) (o->p->row_at[o->gran + 1] - o->p->row_at[o->gran]));
+        ax_fact_int(&c[4], (int64_t) m->off[o->gran]);
+        ax_fact_int(&c[5], m->at[o->gran]);
     }
     return give(t, o, n, ev);
 }
@@ -434,9 +415,8 @@ static ax_status verdict(ax_task *t, facts_op *o, const char *file, const char *
     ax_value *c = row_of(o, 0);
 
     AX_TRY(name(t, file, &c[0]));
-    c[1] = (ax_value){.type = ax_type_make(AX_T_BOOL)};
-    c[1].u.i = message == NULL;
-    c[2] = word(message);
+    ax_fact_int(&c[1], message == NULL);
+    ax_fact_word(&c[2], message);
     forget(o);
     o->row++;
     return give(t, o, 1, ev);

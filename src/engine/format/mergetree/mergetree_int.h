@@ -670,8 +670,7 @@ typedef struct ax_mt_conv
     bool ordered;                 /* order and equality of the file's values are those of vectors */
     int64_t lo, hi;               /* INT, LINEAR: values allowed */
     int64_t mul, div, add;        /* LINEAR */
-    int16_t scale, rescale;       /* NUM: scale of the values, digits to add (> 0) or to round */
-    int16_t precision;            /* NUM: digits allowed, 0: any */
+    ax_fmt_digits num;            /* NUM */
     ax_status range_code;         /* ERANGE or EDATETIME */
     ax_vec labels;                /* ENUM: FLAT strings */
     const uint32_t *label_at;     /* ENUM: [1 << 8 * width] entry of a code, UINT32_MAX: none */

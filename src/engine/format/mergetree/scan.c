@@ -13,21 +13,11 @@
  * it.  Damage to the part is an error at once. */
 #include "scan_int.h"
 
-#include <time.h>
-
 enum { STATE_FILES, STATE_OPENED, STATE_MARKS, STATE_WAIT, STATE_RUN, STATE_DONE };
 
 /* A run ends when it has so many rows, and columns that no filter reads are asked for together
  * with the filter's when they have at most so many bytes. */
 enum { RUN_ROWS = 131072, REST_BYTES = 256 << 10 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t) ts.tv_sec * 1000000000u + (uint64_t) ts.tv_nsec;
-}
 
 static ax_status note(ax_task *t, const ax_mt_scan *s, uint32_t i, ax_status st)
 {
@@ -44,28 +34,6 @@ static ax_status note(ax_task *t, const ax_mt_scan *s, uint32_t i, ax_status st)
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- */
-
-/* Which columns do filter steps and live bounds read? */
-static void mark_filter(ax_mt_scan *s)
-{
-    uint32_t n, live[AX_FILTER_SLOTS];
-    const ax_filter *f;
-
-    if (s->req.filter == NULL)
-        return;
-    f = ax_filter_lane_filter(s->req.filter);
-    s->nsteps = ax_filter_steps(f);
-    for (uint32_t step = 0; step < s->nsteps; step++)
-    {
-        const uint32_t *cols = ax_filter_step_columns(f, step, &n);
-
-        for (uint32_t i = 0; i < n; i++)
-            s->by_filter[cols[i]] = true;
-    }
-    n = (s->req.allow & AX_ALLOW_LIVE) != 0 ? ax_filter_live_columns(f, live) : 0;
-    for (uint32_t i = 0; i < n; i++)
-        s->by_filter[live[i]] = true;
-}
 
 /* The file's column that column i of the scan reads, or NULL. */
 static const ax_mt_column *column_of(const ax_mt_scan *s, uint32_t i)
@@ -89,8 +57,6 @@ static ax_status allocate(ax_task *t, ax_arena *a, ax_mt_scan *s)
     AX_NEW(t, s->col, (ax_mt_col *) ax_arena_alloc0(a, (n + 1) * sizeof *s->col));
     AX_NEW(t, s->labels, (ax_dict **) ax_arena_alloc0(a, (n + 1) * sizeof *s->labels));
     AX_NEW(t, s->have, (bool *) ax_arena_alloc0(a, n + 1));
-    AX_NEW(t, s->done, (bool *) ax_arena_alloc0(a, n + 1));
-    AX_NEW(t, s->by_filter, (bool *) ax_arena_alloc0(a, n + 1));
     AX_NEW(t, s->src, (ax_mt_src *) ax_arena_alloc0(a, (s->max_src + 1) * sizeof *s->src));
     AX_NEW(t, s->of_stream,
            (ax_mt_src **) ax_arena_alloc0(a, (p->nstreams + 1) * sizeof *s->of_stream));
@@ -100,12 +66,9 @@ static ax_status allocate(ax_task *t, ax_arena *a, ax_mt_scan *s)
     AX_NEW(t, s->marks_file,
            (ax_io_file **) ax_arena_alloc0(a, (s->max_src + 1) * sizeof *s->marks_file));
     AX_NEW(t, s->marks_of, (uint32_t *) ax_arena_alloc0(a, (s->max_src + 1) * 4));
-    AX_NEW(t, s->batch.col, (ax_vec *) ax_arena_alloc0(a, (n + 1) * sizeof(ax_vec)));
-    AX_NEW(t, s->sel, (uint16_t *) ax_arena_values(a, AX_BATCH_ROWS * sizeof *s->sel));
     AX_NEW(t, s->alive, (uint16_t *) ax_arena_values(a, AX_BATCH_ROWS * sizeof *s->alive));
-    mark_filter(s);
-    AX_NEW(t, s->order, (uint32_t *) ax_arena_alloc0(a, s->nsteps * sizeof *s->order + 1));
-    return ax_cdc_create(t, a, &s->env.cdc);
+    AX_TRY(ax_cdc_create(t, a, &s->env.cdc));
+    return ax_fmt_window_init(t, a, &s->req, n, &s->w);
 }
 
 static ax_status init_columns(ax_task *t, ax_arena *a, ax_mt_scan *s)
@@ -141,12 +104,10 @@ ax_status ax_mt_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
                          .verify = (req->allow & AX_ALLOW_CHECKSUMS) != 0};
     AX_TRY(allocate(t, a, s));
     if (p->row_exists >= 0)
-        s->by_filter[req->ncolumns] = true;
+        s->w.by_filter[req->ncolumns] = true;
     AX_TRY(note(t, s, UINT32_MAX, init_columns(t, a, s)));
-    s->batch.ncols = req->ncolumns;
-    s->batch.split = req->split_id;
-    s->win.batch = &s->batch;
-    AX_NEW(t, s->batch.arena, ax_arena_create(req->budget, 0));
+    s->win.batch = &s->w.batch;
+    AX_TRY(ax_fmt_window_open(t, &s->w));
     *out = (ax_fmt_op *) s;
     return AX_OK;
 }
@@ -155,8 +116,7 @@ void ax_mt_scan_end(ax_fmt_op *op)
 {
     ax_mt_scan *s = (ax_mt_scan *) op;
 
-    ax_arena_destroy(s->batch.arena);
-    s->batch.arena = NULL;
+    ax_fmt_window_close(&s->w);
     ax_mt_release_io(s);
     for (uint32_t i = 0; i < s->ncol; i++)
         ax_mt_col_free(&s->col[i]);
@@ -187,8 +147,8 @@ static bool filter_first(const ax_mt_scan *s)
     for (uint32_t i = 0; i < s->ncol; i++)
         if (s->col[i].column != NULL)
         {
-            any |= s->by_filter[i];
-            if (!s->by_filter[i])
+            any |= s->w.by_filter[i];
+            if (!s->w.by_filter[i])
                 rest += s->col[i].column->bytes;
         }
     return any && rest / (s->part->ngran + 1) * (s->g1 - s->g0) > REST_BYTES;
@@ -200,7 +160,7 @@ static bool filter_first(const ax_mt_scan *s)
 static void next_run(ax_mt_scan *s)
 {
     const ax_mt_part *p = s->part;
-    uint64_t first = s->row0 + s->row, last = s->row0 + s->range.end;
+    uint64_t first = s->row0 + s->w.row, last = s->row0 + s->range.end;
     uint32_t r = s->range_no;
 
     ax_mt_forget_bytes(s);
@@ -234,21 +194,21 @@ static bool next_window(ax_mt_scan *s, bool *fresh)
     uint64_t end;
 
     *fresh = false;
-    s->row += s->n;
-    s->n = 0;
+    s->w.row += s->w.n;
+    s->w.n = 0;
     for (;;)
     {
         s->range.end = s->range.end < s->nrows ? s->range.end : s->nrows;
-        if (s->row < s->range.end)
+        if (s->w.row < s->range.end)
             break;
         if (s->range_no == s->nranges)
             return false;
         s->range = s->req.rows != NULL ? s->req.rows->range[s->range_no]
                                        : (ax_rowrange){0, s->nrows};
         s->range_no++;
-        s->row = s->range.begin > s->row ? s->range.begin : s->row;
+        s->w.row = s->range.begin > s->w.row ? s->range.begin : s->w.row;
     }
-    if (s->g0 == s->g1 || s->row0 + s->row >= s->part->row_at[s->g1])
+    if (s->g0 == s->g1 || s->row0 + s->w.row >= s->part->row_at[s->g1])
     {
         next_run(s);
         count_granules(s);
@@ -256,74 +216,23 @@ static bool next_window(ax_mt_scan *s, bool *fresh)
     }
     end = s->part->row_at[s->g1] - s->row0;
     end = end < s->range.end ? end : s->range.end;
-    s->n = end - s->row < AX_BATCH_ROWS ? (uint32_t) end - s->row : AX_BATCH_ROWS;
+    s->w.n = end - s->w.row < AX_BATCH_ROWS ? (uint32_t) end - s->w.row : AX_BATCH_ROWS;
     return true;
 }
 
 static void begin_window(ax_mt_scan *s)
 {
-    ax_arena_reset(s->batch.arena);
     s->win.no++;
-    s->batch.nrows = s->batch.nsel = s->n;
-    s->batch.sel = NULL;
-    s->batch.row0 = s->row;
-    s->batch.poison = NULL;
-    s->step = 0;
-    memset(s->done, 0, s->ncol);
-    memset(s->batch.col, 0, s->req.ncolumns * sizeof(ax_vec));
-    if (s->nsteps > 0)
-        memcpy(s->order, ax_filter_lane_order(s->req.filter), s->nsteps * sizeof *s->order);
-    s->req.stats->rows_read += s->n;
-    s->active = true;
-}
-
-static ax_status virtual_column(ax_task *t, ax_mt_scan *s, uint32_t ord, ax_vec *out)
-{
-    const ax_colspec *col = &s->bind->base.col[ord];
-    ax_value v = {.type = col->type};
-
-    if (s->bind->base.constant[ord])
-        return ax_vec_const(t, s->batch.arena, &s->bind->base.value[ord], s->n, out);
-    if (col->virt == AX_VIRT_ROW_GROUP)
-    {
-        v.u.i = s->req.split;
-        return ax_vec_const(t, s->batch.arena, &v, s->n, out);
-    }
-    *out = (ax_vec){.kind = AX_VK_SEQ, .type = ax_type_make(AX_T_INT8), .n = s->n};
-    out->u.seq.start = col->virt == AX_VIRT_ROWID ? (int64_t) s->req.split_id << 32 | s->row
-                                                  : (int64_t) (s->row0 + s->row);
-    out->u.seq.step = 1;
-    return AX_OK;
-}
-
-/* A row raised: keep the rows before it, and the error for whoever gets so far. */
-static void cut_at(ax_task *t, ax_mt_scan *s, uint32_t fail_row)
-{
-    ax_batch *b = &s->batch;
-    uint32_t n = 0;
-
-    s->raise = t->err;
-    s->raised = true;
-    ax_error_clear(&t->err);
-    for (uint32_t i = 0; i < b->nsel; i++)
-    {
-        uint32_t row = b->sel != NULL ? b->sel[i] : i;
-
-        if (row < fail_row)
-            s->sel[n++] = (uint16_t) row;
-    }
-    b->sel = s->sel;
-    b->nsel = n;
-    b->poison = &s->raise;
+    ax_fmt_window_begin(&s->w);
 }
 
 /* Columns decoded so far end before row n. */
 static void shorten(ax_mt_scan *s, uint32_t n)
 {
-    s->n = s->batch.nrows = n;
+    s->w.n = s->w.batch.nrows = n;
     for (uint32_t i = 0; i < s->req.ncolumns; i++)
-        if (s->done[i])
-            s->batch.col[i].n = n;
+        if (s->w.done[i])
+            s->w.batch.col[i].n = n;
 }
 
 static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
@@ -334,29 +243,29 @@ static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
     uint32_t fail_row;
     ax_status st;
 
-    AX_TRY(note(t, s, i, ax_mt_col_read(t, &s->col[i], &s->win, s->row0 + s->row, s->n, &v)));
-    st = ax_mt_conv_vec(t, c, node, &v, s->n, &s->win, s->arena, &s->labels[i], out, &fail_row);
+    AX_TRY(note(t, s, i, ax_mt_col_read(t, &s->col[i], &s->win, s->row0 + s->w.row, s->w.n, &v)));
+    st = ax_mt_conv_vec(t, c, node, &v, s->w.n, &s->win, s->arena, &s->labels[i], out, &fail_row);
     if (st == AX_OK || fail_row == UINT32_MAX)
         return note(t, s, i, st);
     (void) note(t, s, i, st);
-    t->err.place.row = (int64_t) (s->row0 + s->row + fail_row);
-    cut_at(t, s, fail_row);
+    t->err.place.row = (int64_t) (s->row0 + s->w.row + fail_row);
+    ax_fmt_window_cut(t, &s->w, fail_row);
     shorten(s, fail_row);
     if (fail_row == 0)
         return AX_OK;
-    return ax_mt_conv_vec(t, c, node, &v, s->n, &s->win, s->arena, &s->labels[i], out, &fail_row);
+    return ax_mt_conv_vec(t, c, node, &v, s->w.n, &s->win, s->arena, &s->labels[i], out, &fail_row);
 }
 
 /* Decode column i for the current window. */
 static ax_status decode(ax_task *t, ax_mt_scan *s, uint32_t i)
 {
-    if (s->done[i] || s->n == 0)
+    if (s->w.done[i] || s->w.n == 0)
         return AX_OK;
     if (s->col[i].column == NULL)
-        AX_TRY(virtual_column(t, s, s->req.columns[i], &s->batch.col[i]));
+        AX_TRY(ax_fmt_window_outside(t, &s->w, s->req.columns[i], s->row0, &s->w.batch.col[i]));
     else
-        AX_TRY(read_column(t, s, i, &s->batch.col[i]));
-    s->done[i] = true;
+        AX_TRY(read_column(t, s, i, &s->w.batch.col[i]));
+    s->w.done[i] = true;
     return AX_OK;
 }
 
@@ -368,63 +277,27 @@ static ax_status row_exists(ax_task *t, ax_mt_scan *s)
     uint32_t i = s->req.ncolumns, n = 0;
     ax_mt_vals v = {0};
 
-    if (s->part->row_exists < 0 || s->done[i])
+    if (s->part->row_exists < 0 || s->w.done[i])
         return AX_OK;
-    s->done[i] = true;
+    s->w.done[i] = true;
     AX_CHECK(t, s->part->column[s->part->row_exists].type->width == 1 && s->col[i].column != NULL,
              AX_ECORRUPT, "column _row_exists has type %s",
              s->part->column[s->part->row_exists].type->text);
-    AX_TRY(note(t, s, i, ax_mt_col_read(t, &s->col[i], &s->win, s->row0 + s->row, s->n, &v)));
-    for (uint32_t k = 0; k < s->n; k++)
+    AX_TRY(note(t, s, i, ax_mt_col_read(t, &s->col[i], &s->win, s->row0 + s->w.row, s->w.n, &v)));
+    for (uint32_t k = 0; k < s->w.n; k++)
         if (v.data[k] != 0)
             s->alive[n++] = (uint16_t) k;
-    if (n == s->n)
+    if (n == s->w.n)
         return AX_OK;
-    s->batch.sel = s->alive;
-    s->batch.nsel = n;
+    s->w.batch.sel = s->alive;
+    s->w.batch.nsel = n;
     return AX_OK;
 }
 
-/* Run the filter on the window.  *wait_for: the host has to answer first. */
-static ax_status filter(ax_task *t, ax_mt_scan *s, const ax_host_need **wait_for)
+static ax_status for_step(ax_task *t, void *scan, uint32_t i, uint32_t step)
 {
-    const ax_filter *f;
-
-    *wait_for = NULL;
-    if (s->nsteps == 0)
-        return AX_OK;
-    f = ax_filter_lane_filter(s->req.filter);
-    while (s->step < s->nsteps && s->batch.nsel > 0)
-    {
-        ax_eval_result r = {.fail_row = UINT32_MAX};
-        uint32_t step = s->order[s->step], n;
-        const uint32_t *cols = ax_filter_step_columns(f, step, &n);
-        uint64_t t0 = now_ns(), t1;
-        ax_status st;
-
-        for (uint32_t i = 0; i < n; i++)
-            AX_TRY(decode(t, s, cols[i]));
-        if (s->batch.nsel == 0)
-            break;
-        t1 = now_ns();
-        st = ax_filter_step(t, s->req.filter, step, &s->batch, &r);
-        s->req.stats->decode_ns += t1 - t0;
-        s->req.stats->filter_ns += now_ns() - t1;
-        if (st != AX_OK && r.fail_row != UINT32_MAX)
-        {
-            /* The same step again, on the rows before. */
-            cut_at(t, s, r.fail_row);
-            continue;
-        }
-        AX_TRY(st);
-        if (r.need != NULL)
-        {
-            *wait_for = r.need;
-            return AX_OK;
-        }
-        s->step++;
-    }
-    return AX_OK;
+    (void) step;
+    return decode(t, scan, i);
 }
 
 /* Live bounds, on the columns whose bytes are there. */
@@ -432,7 +305,7 @@ static ax_status live_bounds(ax_task *t, ax_mt_scan *s)
 {
     uint32_t cols[AX_FILTER_SLOTS], n;
 
-    if (s->req.filter == NULL || (s->req.allow & AX_ALLOW_LIVE) == 0 || s->batch.nsel == 0)
+    if (s->req.filter == NULL || (s->req.allow & AX_ALLOW_LIVE) == 0 || s->w.batch.nsel == 0)
         return AX_OK;
     n = ax_filter_live_columns(ax_filter_lane_filter(s->req.filter), cols);
     for (uint32_t i = 0; i < n; i++)
@@ -441,16 +314,16 @@ static ax_status live_bounds(ax_task *t, ax_mt_scan *s)
             return AX_OK;
         AX_TRY(decode(t, s, cols[i]));
     }
-    return n > 0 && s->batch.nsel > 0 ? ax_filter_live(t, s->req.filter, &s->batch) : AX_OK;
+    return n > 0 && s->w.batch.nsel > 0 ? ax_filter_live(t, s->req.filter, &s->w.batch) : AX_OK;
 }
 
 static ax_status decode_rest(ax_task *t, ax_mt_scan *s)
 {
-    uint64_t t0 = now_ns();
+    uint64_t t0 = ax_fmt_now_ns();
 
     for (uint32_t i = 0; i < s->req.ncolumns; i++)
         AX_TRY(decode(t, s, i));
-    s->req.stats->decode_ns += now_ns() - t0;
+    s->req.stats->decode_ns += ax_fmt_now_ns() - t0;
     return AX_OK;
 }
 
@@ -463,7 +336,7 @@ static ax_status window(ax_task *t, ax_mt_scan *s, ax_fmt_event *ev, bool *stop)
 
     *stop = true;
     AX_TRY(row_exists(t, s));
-    AX_TRY(filter(t, s, &wait_for));
+    AX_TRY(ax_fmt_window_filter(t, &s->w, for_step, s, &wait_for));
     if (wait_for != NULL)
     {
         ev->step = AX_STEP_NEED;
@@ -471,7 +344,7 @@ static ax_status window(ax_task *t, ax_mt_scan *s, ax_fmt_event *ev, bool *stop)
         return AX_OK;
     }
     AX_TRY(live_bounds(t, s));
-    if (s->batch.nsel > 0)
+    if (s->w.batch.nsel > 0)
     {
         bool any;
 
@@ -480,15 +353,7 @@ static ax_status window(ax_task *t, ax_mt_scan *s, ax_fmt_event *ev, bool *stop)
             return wait(s, STATE_WAIT, ev);
         AX_TRY(decode_rest(t, s));
     }
-    s->active = false;
-    s->req.stats->rows_after_filter += s->batch.nsel;
-    *stop = s->batch.nsel > 0 || s->batch.poison != NULL;
-    if (!*stop)
-        return AX_OK;
-    if (s->batch.nsel == s->batch.nrows)
-        s->batch.sel = NULL;
-    ev->step = AX_STEP_BATCH;
-    ev->batch = &s->batch;
+    *stop = ax_fmt_window_finish(&s->w, ev);
     return AX_OK;
 }
 
@@ -499,13 +364,13 @@ static ax_status run(ax_task *t, ax_mt_scan *s, ax_fmt_event *ev)
         bool stop, fresh = false, any = false;
 
         AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
-        if (!s->active)
+        if (!s->w.active)
         {
-            if (s->raised || !next_window(s, &fresh))
+            if (s->w.raised || !next_window(s, &fresh))
                 break;
             begin_window(s);
             if (fresh)
-                AX_TRY(ax_mt_ask_bytes(t, s, filter_first(s) ? s->by_filter : NULL, &any));
+                AX_TRY(ax_mt_ask_bytes(t, s, filter_first(s) ? s->w.by_filter : NULL, &any));
             if (any)
                 return wait(s, STATE_WAIT, ev);
         }
@@ -513,14 +378,8 @@ static ax_status run(ax_task *t, ax_mt_scan *s, ax_fmt_event *ev)
         if (stop)
             return AX_OK;
     }
-    if (s->raised)
-    {
-        t->err = s->raise;
-        return s->raise.code;
-    }
-    s->state = STATE_DONE;
-    ev->step = AX_STEP_DONE;
-    return AX_OK;
+    s->state = s->w.raised ? s->state : STATE_DONE;
+    return ax_fmt_window_last(t, &s->w, ev);
 }
 
 ax_status ax_mt_scan_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)

@@ -10,8 +10,6 @@ typedef struct ax_mt_scan
 {
     ax_mt_op op;
     uint8_t state;
-    bool active;              /* the window (row, n) is not finished */
-    bool raised;              /* a row raised: `raise` is returned when its batch is done with */
     ax_mt_part *part;
     const ax_mt_bind *bind;
     ax_scan_req req;
@@ -25,8 +23,6 @@ typedef struct ax_mt_scan
     uint32_t ncol;
     ax_dict **labels;         /* [ncol] dictionaries of enums */
     bool *have;               /* [ncol] its bytes of this run were asked for */
-    bool *done;               /* [ncol] decoded for this window */
-    bool *by_filter;          /* [ncol] read by a filter step, a live bound, or _row_exists */
 
     ax_mt_src *src;           /* [nsrc] */
     uint32_t nsrc, max_src;
@@ -46,13 +42,8 @@ typedef struct ax_mt_scan
     uint32_t counted;         /* granule behind the last one that was counted; 0: none */
     ax_rowrange range;        /* the current range of rows wanted */
     uint32_t range_no, nranges;
-    uint32_t row, n;          /* the window, in the split */
-    uint32_t step, nsteps;    /* filter step to run next, as an index into order */
-    uint32_t *order;          /* [nsteps] */
-    ax_batch batch;
-    uint16_t *sel;            /* [2048] */
+    ax_fmt_window w;          /* with ncol columns; _row_exists is one of the filter's */
     uint16_t *alive;          /* [2048] rows that are not deleted */
-    ax_error raise;
 } ax_mt_scan;
 
 /* Column c is read: note its streams and their files. */

@@ -11,14 +11,6 @@
 #include <stdio.h>
 #include <strings.h>
 
-#define EPOCH_DAYS 10957ll
-#define EPOCH_US (EPOCH_DAYS * 86400000000ll)
-#define DATE_LO (-2451545ll)
-#define DATE_HI 2145031948ll
-#define TS_LO (-211813488000000000ll)
-#define TS_HI 9223371331199999999ll
-#define DAY_US 86400000000ll
-
 /* ---- finding the field ----------------------------------------------------------------------- */
 
 /* The child named so; *n counts candidates. */
@@ -166,16 +158,16 @@ static bool instant(ax_pq_conv *c, int64_t div, int64_t mul, int64_t per_day)
     if (c->type.id == AX_T_DATE)
     {
         c->div = per_day;
-        c->add = -EPOCH_DAYS;
-        limit(c, DATE_LO, DATE_HI);
+        c->add = -AX_Y2K_DAYS;
+        limit(c, AX_DATE_LO, AX_DATE_HI);
         return true;
     }
     if (c->type.id != AX_T_TIMESTAMP && c->type.id != AX_T_TIMESTAMPTZ)
         return false;
     c->div = div;
     c->mul = mul;
-    c->add = -EPOCH_US;
-    limit(c, TS_LO, TS_HI);
+    c->add = -AX_Y2K_US;
+    limit(c, AX_STAMP_LO, AX_STAMP_HI);
     return true;
 }
 
@@ -188,25 +180,14 @@ static bool epoch_conv(ax_pq_conv *c, uint8_t epoch)
         case AX_EPOCH_MS:
             return instant(c, 1, 1000, 86400000);
         case AX_EPOCH_US:
-            return instant(c, 1, 1, DAY_US);
+            return instant(c, 1, 1, AX_DAY_US);
         case AX_EPOCH_NS:
-            return instant(c, 1000, 1, DAY_US * 1000);
+            return instant(c, 1000, 1, AX_DAY_US * 1000);
         case AX_EPOCH_DAYS:
-            return instant(c, 1, DAY_US, 1);
+            return instant(c, 1, AX_DAY_US, 1);
         default:
             return false;
     }
-}
-
-/* Scale of the declared numeric: the file's, unless it is constrained. */
-static bool numeric_scale(ax_pq_conv *c, int32_t scale)
-{
-    int32_t want = c->type.precision > 0 ? c->type.scale : scale;
-
-    c->src_scale = (int16_t) scale;
-    c->rescale = (int16_t) (want - scale);
-    c->precision = c->type.precision;
-    return want >= 0 && c->rescale >= -37 && c->rescale <= 37;
 }
 
 /* Numbers as the text of their digits. */
@@ -245,7 +226,7 @@ static bool int_conv(ax_pq_conv *c, const ax_colspec *col)
             return c->src != SRC_U64;
         case AX_T_NUMERIC:
             c->kind = CONV_INT_NUM;
-            return numeric_scale(c, 0);
+            return ax_fmt_digits_init(c->type, 0, &c->num);
         default:
             return c->src != SRC_U64 && epoch_conv(c, col->epoch);
     }
@@ -258,7 +239,7 @@ static bool time_conv(ax_pq_conv *c, uint8_t unit)
     c->ordered = true;
     c->mul = unit == UNIT_MS ? 1000 : 1;
     c->div = unit == UNIT_NS ? 1000 : 1;
-    limit(c, 0, DAY_US);
+    limit(c, 0, AX_DAY_US);
     return c->type.id == AX_T_TIME;
 }
 
@@ -314,8 +295,8 @@ static bool bytes_conv(ax_pq_conv *c)
         case AX_T_NUMERIC:
             c->kind = CONV_DEC_NUM;
             c->ordered = true;
-            (void) numeric_scale(c, lt->scale);
-            return lt->kind == LT_DECIMAL && c->src_scale + c->rescale >= 0;
+            (void) ax_fmt_digits_init(c->type, lt->scale, &c->num);
+            return lt->kind == LT_DECIMAL && c->num.dscale >= 0;
         case AX_T_DIGITS:
             return digits_conv(c);
         default:
@@ -329,8 +310,8 @@ static bool timestamp_conv(ax_pq_conv *c, const ax_colspec *col)
     ax_type_id other = lt->utc ? AX_T_TIMESTAMP : AX_T_TIMESTAMPTZ;
 
     if (!(lt->unit == UNIT_MS ? instant(c, 1, 1000, 86400000)
-          : lt->unit == UNIT_US ? instant(c, 1, 1, DAY_US)
-                                : instant(c, 1000, 1, DAY_US * 1000)))
+          : lt->unit == UNIT_US ? instant(c, 1, 1, AX_DAY_US)
+                                : instant(c, 1000, 1, AX_DAY_US * 1000)))
         return false;
     if (c->type.id != other || col->zone == NULL)
         return true;
@@ -352,7 +333,7 @@ static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
     switch (lt->kind)
     {
         case LT_DATE:
-            return instant(c, 1, DAY_US, 1);
+            return instant(c, 1, AX_DAY_US, 1);
         case LT_TIMESTAMP:
             if (raw)
                 return int_conv(c, col);
@@ -363,7 +344,7 @@ static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
             c->ordered = true;
             c->kind = CONV_INT_NUM;
             if (c->type.id == AX_T_NUMERIC)
-                return numeric_scale(c, lt->scale);
+                return ax_fmt_digits_init(c->type, lt->scale, &c->num);
             return lt->scale == 0 && int_conv(c, col);
         default:
             return int_conv(c, col);
@@ -411,8 +392,8 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col
             break;
         case PQ_INT96:
             c->kind = CONV_I96;
-            c->lo = TS_LO;
-            c->hi = TS_HI;
+            c->lo = AX_STAMP_LO;
+            c->hi = AX_STAMP_HI;
             c->range_code = AX_EDATETIME;
             ok = col->type.id == AX_T_TIMESTAMP || col->type.id == AX_T_TIMESTAMPTZ;
             break;
@@ -426,90 +407,22 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col
     return ok ? AX_OK : no_conversion(t, l, col);
 }
 
-/* ---- constants ------------------------------------------------------------------------------- */
-
-static ax_status text_value(ax_task *t, ax_arena *a, const char *s, ax_value *v)
-{
-    v->type = ax_type_make(AX_T_TEXT);
-    v->u.s.len = (uint32_t) strlen(s);
-    AX_NEW(t, v->u.s.p, (const uint8_t *) ax_arena_strndup(a, s, v->u.s.len));
-    return AX_OK;
-}
-
-/* What is known of the whole file; row and row group numbers are made by scans. */
-static ax_status virtual_value(ax_task *t, ax_arena *a, const ax_pq_file *f, const ax_colspec *col,
-                               ax_value *v, bool *constant)
-{
-    const ax_io_id *id = ax_io_file_id(f->base.io);
-    const char *name = ax_io_file_name(f->base.io), *slash;
-
-    v->type = col->type;
-    *constant = true;
-    switch (col->virt)
-    {
-        case AX_VIRT_PATH:
-            return text_value(t, a, name, v);
-        case AX_VIRT_FILE:
-            slash = strrchr(name, '/');
-            return text_value(t, a, slash != NULL ? slash + 1 : name, v);
-        case AX_VIRT_SIZE:
-            v->u.i = (int64_t) id->size;
-            return AX_OK;
-        case AX_VIRT_MTIME:
-            v->u.i = id->mtime_ns / 1000 - EPOCH_US;
-            return AX_OK;
-        case AX_VIRT_ROW_NUMBER:
-        case AX_VIRT_ROW_GROUP:
-        case AX_VIRT_ROWID:
-            *constant = false;
-            return AX_OK;
-        default:
-            if (col->deflt != NULL)
-                *v = *col->deflt;
-            else
-                v->null = true;
-            return AX_OK;
-    }
-}
-
-static ax_status missing(ax_task *t, const ax_colspec *col, const ax_bind_opts *opts, ax_value *v)
-{
-    AX_CHECK(t, opts->allow_missing || col->deflt != NULL, AX_ENOCOLUMN,
-             "column \"%s\" does not exist in the file",
-             col->npath > 0 ? col->path[col->npath - 1] : col->name);
-    if (col->deflt != NULL)
-        *v = *col->deflt;
-    else
-        *v = (ax_value){.type = col->type, .null = true};
-    AX_CHECK(t, !v->null || !col->not_null, AX_ENOTNULL,
-             "column declared NOT NULL does not exist in the file");
-    return AX_OK;
-}
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static ax_status bind_column(ax_task *t, ax_arena *a, ax_pq_file *f, const ax_colspec *col,
+static ax_status bind_column(ax_task *t, ax_arena *a, ax_pq_file *f, const ax_fmt_names *names,
                              const ax_bind_opts *opts, ax_pq_bind *b, uint32_t i)
 {
+    const ax_colspec *col = &b->base.col[i];
     const ax_pq_leaf *l;
     ax_field *fld;
-    uint32_t k;
+    bool bound;
 
-    for (k = 0; k < opts->nfixed; k++)
-        if (opts->fixed[k].col == i)
-        {
-            b->base.constant[i] = true;
-            b->base.value[i] = opts->fixed[k].value;
-            return AX_OK;
-        }
-    if (col->virt != AX_VIRT_NONE)
-        return virtual_value(t, a, f, col, &b->base.value[i], &b->base.constant[i]);
+    AX_TRY(ax_fmt_bind_outside(t, a, names, opts, &b->base, i, &bound));
+    if (bound)
+        return AX_OK;
     AX_TRY(find_field(t, f, col, opts, &fld));
     if (fld == NULL)
-    {
-        b->base.constant[i] = true;
-        return missing(t, col, opts, &b->base.value[i]);
-    }
+        return ax_fmt_bind_missing(t, names, opts, &b->base, i);
     l = leaf_of(f, fld);
     AX_CHECK(t, col->sub_path == NULL, AX_EUNSUPPORTED,
              "paths inside a document are not supported");
@@ -524,24 +437,24 @@ ax_status ax_pq_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *file, const ax_c
                           uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out)
 {
     ax_pq_file *f = (ax_pq_file *) file;
+    const char *path = ax_io_file_name(file->io), *slash = strrchr(path, '/');
+    const ax_fmt_names names = {.path = path, .file = slash != NULL ? slash + 1 : path,
+                                .size = (int64_t) ax_io_file_id(file->io)->size,
+                                .id = ax_io_file_id(file->io), .noun = "file"};
     ax_pq_bind *b;
     uint32_t i;
 
     AX_NEW(t, b, (ax_pq_bind *) ax_arena_alloc0(a, sizeof *b));
     AX_NEW(t, b->conv, (ax_pq_conv *) ax_arena_alloc0(a, ncols * sizeof *b->conv + 1));
-    AX_NEW(t, b->base.constant, (bool *) ax_arena_alloc0(a, ncols + 1));
-    AX_NEW(t, b->base.value, (ax_value *) ax_arena_alloc0(a, ncols * sizeof(ax_value) + 1));
-    b->base.file = file;
-    b->base.col = col;
-    b->base.ncols = ncols;
+    AX_TRY(ax_fmt_bind_init(t, a, file, col, ncols, &b->base));
     for (i = 0; i < ncols; i++)
     {
-        ax_status st = bind_column(t, a, f, &col[i], opts, b, i);
+        ax_status st = bind_column(t, a, f, &names, opts, b, i);
 
         if (st != AX_OK)
         {
             ax_note_column(t, col[i].name);
-            ax_note_file(t, ax_io_file_name(file->io));
+            ax_note_file(t, path);
             return st;
         }
     }

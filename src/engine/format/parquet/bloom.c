@@ -128,10 +128,10 @@ static bool put_int(const ax_pq_conv *c, ax_i128 v, uint8_t *out, uint32_t *n)
 /* Unscaled value of a decimal in the file's scale. */
 static bool unscaled(const ax_pq_conv *c, const ax_num *num, ax_i128 *out)
 {
-    int up = c->src_scale - num->dscale;
+    int up = c->num.dscale - c->num.rescale - num->dscale;
     ax_i128 v = num->v;
 
-    if (num->special != AX_NUM_FINITE || c->rescale < 0 || up > 38 || up < -38)
+    if (num->special != AX_NUM_FINITE || c->num.rescale < 0 || up > 38 || up < -38)
         return false;
     for (; up > 0; up--)
         if (__builtin_mul_overflow(v, 10, &v))

@@ -11,10 +11,6 @@
 
 #include <math.h>
 
-/* Days and microseconds between 1970-01-01 and 2000-01-01. */
-#define EPOCH_DAYS 10957
-#define DAY_US 86400000000ll
-
 /* ---- integers -------------------------------------------------------------------------------- */
 
 __attribute__((always_inline)) static inline int64_t load_int(const uint8_t *p, uint32_t i,
@@ -26,24 +22,6 @@ __attribute__((always_inline)) static inline int64_t load_int(const uint8_t *p, 
         return (int64_t) ax_load_u64(p + (size_t) i * 8);
     memcpy(&s, p + (size_t) i * 4, 4);
     return src == SRC_U32 ? (int64_t) (uint32_t) s : s;
-}
-
-__attribute__((always_inline)) static inline void store_int(void *dst, uint32_t i, int64_t v,
-                                                            unsigned width)
-{
-    if (width == 2)
-        ((int16_t *) dst)[i] = (int16_t) v;
-    else if (width == 4)
-        ((int32_t *) dst)[i] = (int32_t) v;
-    else
-        ((int64_t *) dst)[i] = v;
-}
-
-static inline int64_t floor_div(int64_t v, int64_t d)
-{
-    int64_t q = v / d;
-
-    return q - (v % d < 0);
 }
 
 /* Returns false when a value is outside [lo, hi]. */
@@ -66,13 +44,13 @@ __attribute__((always_inline)) static inline bool linear(const ax_pq_conv *c,
         return false;
     if (div == 1 && mul == 1 && add == 0)
         for (i = 0; i < n; i++)
-            store_int(dst, i, load_int(src, i, kind), width);
+            ax_store_int(dst, i, load_int(src, i, kind), width);
     else if (div == 1)
         for (i = 0; i < n; i++)
-            store_int(dst, i, load_int(src, i, kind) * mul + add, width);
+            ax_store_int(dst, i, load_int(src, i, kind) * mul + add, width);
     else
         for (i = 0; i < n; i++)
-            store_int(dst, i, floor_div(load_int(src, i, kind), div) * mul + add, width);
+            ax_store_int(dst, i, ax_floor_div(load_int(src, i, kind), div) * mul + add, width);
     return true;
 }
 
@@ -94,44 +72,6 @@ static bool conv_linear(const ax_pq_conv *c, const uint8_t *src, uint32_t n, voi
 
 /* ---- numeric --------------------------------------------------------------------------------- */
 
-static ax_i128 pow10_of(int n)
-{
-    ax_i128 v = 1;
-
-    while (n-- > 0)
-        v *= 10;
-    return v;
-}
-
-/* v of the file's scale into out; false: more digits than allowed. */
-static bool to_num(const ax_pq_conv *c, ax_i128 v, ax_num *out)
-{
-    const ax_i128 most = pow10_of(c->precision > 0 && c->precision < 38 ? c->precision : 38);
-
-    if (c->rescale > 0)
-    {
-        ax_i128 p = pow10_of(c->rescale);
-
-        if (v > most / p || v < -(most / p))
-            return false;
-        v *= p;
-    }
-    else if (c->rescale < 0)
-    {
-        ax_i128 p = pow10_of(-c->rescale), r = v % p;
-
-        v /= p;
-        if (r >= p / 2)
-            v++;
-        else if (r <= -(p / 2))
-            v--;
-    }
-    memset(out, 0, sizeof *out);
-    out->v = v;
-    out->dscale = (int16_t) (c->src_scale + c->rescale);
-    return v < most && v > -most;
-}
-
 static bool ints_to_num(const ax_pq_conv *c, const uint8_t *src, uint32_t n, ax_num *dst)
 {
     uint32_t i;
@@ -143,11 +83,11 @@ static bool ints_to_num(const ax_pq_conv *c, const uint8_t *src, uint32_t n, ax_
 
         if (c->src == SRC_U64)
         {
-            ok = to_num(c, (ax_i128) ax_load_u64(src + (size_t) i * 8), &dst[i]);
+            ok = ax_fmt_number(&c->num, (ax_i128) ax_load_u64(src + (size_t) i * 8), &dst[i]);
             continue;
         }
         v = load_int(src, i, (ax_pq_src) c->src);
-        ok = v >= c->lo && v <= c->hi && to_num(c, v, &dst[i]);
+        ok = v >= c->lo && v <= c->hi && ax_fmt_number(&c->num, v, &dst[i]);
     }
     return ok;
 }
@@ -167,23 +107,23 @@ static bool load_decimal(const uint8_t *p, uint32_t n, ax_i128 *out)
     return (*out < 0) == (sign != 0);
 }
 
-/* Decimals that load_decimal and to_num have no room for, as far as the result fits. */
+/* Decimals that load_decimal and ax_fmt_number have no room for, as far as the result fits. */
 static bool long_decimal(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_num *out)
 {
     char buf[4096]; /* scales are at most 1000 */
-    const char *s = ax_digits_text(p, n, c->src_scale, buf, sizeof buf);
+    const char *s = ax_digits_text(p, n, c->num.dscale - c->num.rescale, buf, sizeof buf);
 
-    return s != NULL && ax_digits_to_num(s, (uint32_t) (buf + sizeof buf - s), c->precision,
-                                         c->src_scale + c->rescale, out);
+    return s != NULL && ax_digits_to_num(s, (uint32_t) (buf + sizeof buf - s), c->num.precision,
+                                         c->num.dscale, out);
 }
 
 static bool decimal(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_num *out)
 {
     ax_i128 v;
 
-    if (c->rescale < -37 || c->rescale > 37 || !load_decimal(p, n, &v))
+    if (c->num.rescale < -37 || c->num.rescale > 37 || !load_decimal(p, n, &v))
         return long_decimal(c, p, n, out);
-    return to_num(c, v, out);
+    return ax_fmt_number(&c->num, v, out);
 }
 
 /* ---- floats, timestamps, others -------------------------------------------------------------- */
@@ -228,9 +168,9 @@ static bool conv_int96(const ax_pq_conv *c, const uint8_t *src, uint32_t n, int6
 
     for (i = 0; i < n; i++, src += 12)
     {
-        int64_t us = floor_div((int64_t) ax_load_u64(src), 1000);
-        int64_t day = (int32_t) ax_load_u32(src + 8) - 2440588ll - EPOCH_DAYS;
-        ax_i128 v = (ax_i128) day * DAY_US + us;
+        int64_t us = ax_floor_div((int64_t) ax_load_u64(src), 1000);
+        int64_t day = (int32_t) ax_load_u32(src + 8) - 2440588ll - AX_Y2K_DAYS;
+        ax_i128 v = (ax_i128) day * AX_DAY_US + us;
 
         if (v < c->lo || v > c->hi)
             return false;

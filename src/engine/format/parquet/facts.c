@@ -84,34 +84,6 @@ typedef struct facts_op
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void null_cells(ax_value *cell, const ax_fact_table *table)
-{
-    for (uint32_t i = 0; i < table->ncols; i++)
-    {
-        cell[i] = (ax_value){.type = ax_type_make((ax_type_id) table->col[i].type)};
-        cell[i].null = true;
-    }
-}
-
-static void put_int(ax_value *cell, int64_t v)
-{
-    cell->null = false;
-    cell->u.i = v;
-}
-
-static void put_bytes(ax_value *cell, const void *p, size_t n)
-{
-    cell->null = false;
-    cell->u.s.p = (const uint8_t *) p;
-    cell->u.s.len = (uint32_t) n;
-}
-
-static void put_word(ax_value *cell, const char *s)
-{
-    if (s != NULL)
-        put_bytes(cell, s, strlen(s));
-}
-
 /* A word of a list; "?<number>" for those that nobody has told us of. */
 static ax_status put_name(ax_task *t, ax_value *cell, const char *const *names, uint32_t n,
                           int32_t i)
@@ -120,12 +92,12 @@ static ax_status put_name(ax_task *t, ax_value *cell, const char *const *names, 
 
     if (i >= 0 && (uint32_t) i < n && names[i] != NULL)
     {
-        put_word(cell, names[i]);
+        ax_fact_word(cell, names[i]);
         return AX_OK;
     }
     AX_NEW(t, s, (char *) ax_arena_alloc(t->arena, 16));
     snprintf(s, 16, "?%d", (int) i);
-    put_word(cell, s);
+    ax_fact_word(cell, s);
     return AX_OK;
 }
 
@@ -159,14 +131,14 @@ static ax_status file_row(ax_task *t, const facts_op *o, ax_value *cell)
     if (file_field(o->f, 6, &c, &type) && ax_pq_th_bin(&c, type, &p, &n))
     {
         AX_TRY(ax_pq_shown(t, t->arena, p, n, &by));
-        put_word(&cell[0], by);
+        ax_fact_word(&cell[0], by);
     }
-    put_int(&cell[1], o->f->base.nrows);
-    put_int(&cell[2], o->f->base.nsplits);
+    ax_fact_int(&cell[1], o->f->base.nrows);
+    ax_fact_int(&cell[2], o->f->base.nsplits);
     if (file_field(o->f, 1, &c, &type) && ax_pq_th_i32(&c, type, &version))
-        put_int(&cell[3], version);
-    put_int(&cell[4], (int64_t) ax_io_file_size(o->f->base.io));
-    put_int(&cell[5], o->f->footer_len);
+        ax_fact_int(&cell[3], version);
+    ax_fact_int(&cell[4], (int64_t) ax_io_file_size(o->f->base.io));
+    ax_fact_int(&cell[5], o->f->footer_len);
     return AX_OK;
 }
 
@@ -183,28 +155,28 @@ static ax_status schema_row(ax_task *t, facts_op *o, ax_value *cell)
 
     ax_pq_elem_parse(&o->cur, &e);
     AX_TRY(ax_pq_shown(t, t->arena, e.name, e.name_len, &name));
-    put_word(&cell[0], name);
-    put_word(&cell[1], ax_pq_type_name(e.type));
+    ax_fact_word(&cell[0], name);
+    ax_fact_word(&cell[1], ax_pq_type_name(e.type));
     if (e.type_length >= 0)
-        put_int(&cell[2], e.type_length);
+        ax_fact_int(&cell[2], e.type_length);
     if (e.rep >= 0)
         AX_TRY(put_name(t, &cell[3], repetition, 3, e.rep));
     if (e.type == -1)
-        put_int(&cell[4], e.children);
+        ax_fact_int(&cell[4], e.children);
     if (e.converted >= 0)
         AX_TRY(put_name(t, &cell[5], converted, sizeof converted / sizeof *converted, e.converted));
     if (e.lt.kind == LT_DECIMAL)
     {
-        put_int(&cell[6], e.lt.scale);
-        put_int(&cell[7], e.lt.precision);
+        ax_fact_int(&cell[6], e.lt.scale);
+        ax_fact_int(&cell[7], e.lt.precision);
     }
     if (e.field_id >= 0)
-        put_int(&cell[8], e.field_id);
+        ax_fact_int(&cell[8], e.field_id);
     if (e.has_lt)
     {
         AX_NEW(t, logical, (char *) ax_arena_alloc(t->arena, 96));
         ax_pq_logical_text(&e.lt, logical, 96);
-        put_word(&cell[9], logical);
+        ax_fact_word(&cell[9], logical);
     }
     return AX_OK;
 }
@@ -220,7 +192,7 @@ static void key_row(facts_op *o, ax_value *cell)
     while (ax_pq_th_next(&o->cur, &f))
     {
         if ((f.id == 1 || f.id == 2) && ax_pq_th_bin(&o->cur, f.type, &p, &n))
-            put_bytes(&cell[f.id - 1], p, n);
+            ax_fact_bytes(&cell[f.id - 1], p, n);
         else if (f.id != 1 && f.id != 2)
             ax_pq_th_skip(&o->cur, f.type);
     }
@@ -279,13 +251,13 @@ static ax_status put_stats(ax_task *t, const facts_op *o, uint32_t leaf, const a
         AX_TRY(put_bound(t, &conv, &s.max, &cell[14]));
     }
     if (s.nulls >= 0)
-        put_int(&cell[11], s.nulls);
+        ax_fact_int(&cell[11], s.nulls);
     if (s.distinct >= 0)
-        put_int(&cell[12], s.distinct);
+        ax_fact_int(&cell[12], s.distinct);
     if (s.min_exact)
-        put_int(&cell[24], 1);
+        ax_fact_int(&cell[24], 1);
     if (s.max_exact)
-        put_int(&cell[25], 1);
+        ax_fact_int(&cell[25], 1);
     return AX_OK;
 }
 
@@ -317,7 +289,7 @@ static ax_status put_encodings(ax_task *t, ax_cur *c, uint8_t type, ax_value *ce
             at += (uint32_t) snprintf(s + at, ROOM - at, "%s%.*s", i > 0 ? ", " : "",
                                       (int) one.u.s.len, (const char *) one.u.s.p);
     }
-    put_word(cell, s);
+    ax_fact_word(cell, s);
     return AX_OK;
 }
 
@@ -333,7 +305,7 @@ static ax_status put_rest(ax_task *t, const ax_pq_file *f, uint32_t group, uint3
     while (ax_pq_th_next(&c, &fld))
     {
         if (fld.id == 2 && ax_pq_th_i64(&c, fld.type, &v))
-            put_int(&cell[5], v);
+            ax_fact_int(&cell[5], v);
         else if (fld.id == 3 && ax_pq_th_struct(&c, fld.type))
         {
             m = (ax_pq_fld){0, 0};
@@ -342,7 +314,7 @@ static ax_status put_rest(ax_task *t, const ax_pq_file *f, uint32_t group, uint3
                 if (m.id == 2)
                     AX_TRY(put_encodings(t, &c, m.type, &cell[16]));
                 else if (m.id == 10 && ax_pq_th_i64(&c, m.type, &v))
-                    put_int(&cell[17], v);
+                    ax_fact_int(&cell[17], v);
                 else if (m.id != 10)
                     ax_pq_th_skip(&c, m.type);
             }
@@ -361,29 +333,29 @@ static ax_status chunk_row(ax_task *t, const facts_op *o, ax_value *cell)
     uint32_t group = (uint32_t) (o->row / f->nleaf), leaf = (uint32_t) (o->row % f->nleaf);
     ax_pq_chunk m;
 
-    put_int(&cell[0], group);
-    put_int(&cell[1], f->group[group].nrows);
-    put_int(&cell[2], f->nleaf);
-    put_int(&cell[3], f->group[group].bytes);
-    put_int(&cell[4], leaf);
-    put_word(&cell[7], f->leaf[leaf].path);
-    put_word(&cell[8], ax_pq_type_name(f->leaf[leaf].phys));
+    ax_fact_int(&cell[0], group);
+    ax_fact_int(&cell[1], f->group[group].nrows);
+    ax_fact_int(&cell[2], f->nleaf);
+    ax_fact_int(&cell[3], f->group[group].bytes);
+    ax_fact_int(&cell[4], leaf);
+    ax_fact_word(&cell[7], f->leaf[leaf].path);
+    ax_fact_word(&cell[8], ax_pq_type_name(f->leaf[leaf].phys));
     AX_TRY(put_rest(t, f, group, leaf, cell));
     if (!ax_pq_chunk_get(f, group, leaf, &m) || !m.has_meta)
         return AX_OK;
-    put_int(&cell[6], m.num_values);
+    ax_fact_int(&cell[6], m.num_values);
     if (m.stats != NULL)
         AX_TRY(put_stats(t, o, leaf, &m, cell));
     AX_TRY(put_name(t, &cell[15], codecs, sizeof codecs / sizeof *codecs, m.codec));
     if (m.dict_off > 0)
-        put_int(&cell[18], m.dict_off);
-    put_int(&cell[19], m.data_off);
-    put_int(&cell[20], m.compressed);
-    put_int(&cell[21], m.uncompressed);
+        ax_fact_int(&cell[18], m.dict_off);
+    ax_fact_int(&cell[19], m.data_off);
+    ax_fact_int(&cell[20], m.compressed);
+    ax_fact_int(&cell[21], m.uncompressed);
     if (m.bloom_off > 0)
-        put_int(&cell[22], m.bloom_off);
+        ax_fact_int(&cell[22], m.bloom_off);
     if (m.bloom_len > 0)
-        put_int(&cell[23], m.bloom_len);
+        ax_fact_int(&cell[23], m.bloom_len);
     return AX_OK;
 }
 
@@ -422,10 +394,10 @@ static ax_status leaf_row(ax_task *t, const facts_op *o, ax_value *cell)
     ax_pq_bind bind = {.base = {.file = (ax_fmt_file *) &f->base, .col = &col, .ncols = 1,
                                 .constant = &constant}, .conv = &conv};
 
-    put_int(&cell[0], leaf);
+    ax_fact_int(&cell[0], leaf);
     if (f->leaf[leaf].field->field_id >= 0)
-        put_int(&cell[1], f->leaf[leaf].field->field_id);
-    put_word(&cell[2], f->leaf[leaf].path);
+        ax_fact_int(&cell[1], f->leaf[leaf].field->field_id);
+    ax_fact_word(&cell[2], f->leaf[leaf].path);
     if (f->leaf[leaf].max_rep > 0 || !leaf_conv(t, f, leaf, &col, &conv))
         return AX_OK;
     for (uint32_t g = 0; g < f->base.nsplits && known; g++)
@@ -442,7 +414,7 @@ static ax_status leaf_row(ax_task *t, const facts_op *o, ax_value *cell)
     if (all.has_max)
         AX_TRY(ax_pq_value_text(t, t->arena, &all.max, &cell[4]));
     if (all.nulls >= 0)
-        put_int(&cell[5], all.nulls);
+        ax_fact_int(&cell[5], all.nulls);
     return AX_OK;
 }
 
@@ -507,7 +479,7 @@ ax_status ax_pq_facts_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
            (ax_value *) ax_arena_alloc(t->arena, (size_t) n * table->ncols * sizeof *cell));
     for (uint32_t i = 0; i < n; i++, o->row++)
     {
-        null_cells(cell + (size_t) i * table->ncols, table);
+        ax_facts_nulls(cell + (size_t) i * table->ncols, table);
         AX_TRY(fact_row(t, o, cell + (size_t) i * table->ncols));
     }
     AX_TRY(ax_facts_batch(t, t->arena, table, cell, n, &o->batch));

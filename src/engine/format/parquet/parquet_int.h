@@ -319,9 +319,7 @@ typedef struct ax_pq_conv
     bool ordered;             /* bounds of the file, converted, are bounds of the values */
     int64_t lo, hi;           /* LINEAR, INT_*: physical values allowed */
     int64_t div, mul, add;
-    int16_t src_scale;        /* NUM: scale of the file's values */
-    int16_t rescale;          /* NUM: digits to add (> 0) or to round away (< 0) */
-    int16_t precision;        /* NUM: digits allowed, 0: any */
+    ax_fmt_digits num;        /* NUM */
     ax_status range_code;     /* ERANGE or EDATETIME */
     ax_zone zone;             /* LINEAR, n > 0: then from local time to UTC, or back */
 } ax_pq_conv;
@@ -688,8 +686,6 @@ struct ax_pq_scan
 {
     ax_pq_op op;
     uint8_t state;
-    bool active;              /* the window (row, n) is not finished */
-    bool raised;              /* a row raised: `raise` is returned when its batch is done with */
     const ax_pq_file *f;
     const ax_pq_bind *bind;
     ax_scan_req req;
@@ -699,8 +695,6 @@ struct ax_pq_scan
     ax_pq_col *col;           /* [nphys]; scan == NULL: constant or virtual; behind ncolumns stand
                                * the leaves of nested columns */
     uint32_t nphys;
-    bool *done;               /* [ncolumns] decoded for this window */
-    bool *by_filter;          /* [nphys] read by a filter step or a live bound */
     bool *stays;              /* [ncolumns] leaves with the batch: its text must be valid */
     ax_io_req *io;            /* [nio <= io_cap] requests under way, of columns io_col */
     uint32_t *io_col;
@@ -712,14 +706,9 @@ struct ax_pq_scan
     uint32_t npage_starts;
     ax_rowrange range;        /* the current range of rows wanted */
     uint32_t range_no, nranges; /* the next one, and how many there are */
-    uint32_t row, n;          /* the window */
-    uint32_t step, nsteps;    /* filter step to run next, as an index into order */
-    uint32_t *order;          /* [nsteps] */
+    ax_fmt_window w;          /* with nphys columns */
     bool live_first;          /* live bounds go before the filter */
     uint64_t live_in, live_out; /* rows they were tried on, and passed, since it was decided */
-    ax_batch batch;
-    uint16_t *sel;            /* [2048] selection up to a row that raised */
-    ax_error raise;
 };
 
 ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_fmt_op **out)

@@ -21,8 +21,6 @@
  * it.  Damage to the file is an error at once. */
 #include "parquet_int.h"
 
-#include <time.h>
-
 enum { STATE_START, STATE_INDEX, STATE_WAIT, STATE_RUN, STATE_DONE };
 
 /* Rest columns of at most this many bytes are asked for together with the filter's. */
@@ -30,14 +28,6 @@ enum { REST_BYTES = 256 << 10 };
 
 /* Rows after which the place of live bounds is thought over. */
 enum { LIVE_ROWS = 32768 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t) ts.tv_sec * 1000000000u + (uint64_t) ts.tv_nsec;
-}
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
@@ -73,7 +63,7 @@ static ax_status init_columns(ax_task *t, ax_pq_scan *s)
         else
         {
             for (k = 0; k < conv->nest->shape->nleaf; k++)
-                s->by_filter[leaf + k] = s->by_filter[i];
+                s->w.by_filter[leaf + k] = s->w.by_filter[i];
             st = ax_pq_nested_init(t, s, &s->col[i], conv, &s->col[leaf]);
             leaf += conv->nest->shape->nleaf;
         }
@@ -81,28 +71,6 @@ static ax_status init_columns(ax_task *t, ax_pq_scan *s)
             return note(t, s, &s->col[i], st);
     }
     return AX_OK;
-}
-
-/* Which columns do filter steps and live bounds read? */
-static void mark_filter(ax_pq_scan *s)
-{
-    uint32_t step, n, i, live[AX_FILTER_SLOTS];
-    const ax_filter *f;
-
-    if (s->req.filter == NULL)
-        return;
-    f = ax_filter_lane_filter(s->req.filter);
-    s->nsteps = ax_filter_steps(f);
-    for (step = 0; step < s->nsteps; step++)
-    {
-        const uint32_t *cols = ax_filter_step_columns(f, step, &n);
-
-        for (i = 0; i < n; i++)
-            s->by_filter[cols[i]] = true;
-    }
-    n = (s->req.allow & AX_ALLOW_LIVE) != 0 ? ax_filter_live_columns(f, live) : 0;
-    for (i = 0; i < n; i++)
-        s->by_filter[live[i]] = true;
 }
 
 static ax_status allocate(ax_task *t, ax_arena *a, ax_pq_scan *s)
@@ -115,19 +83,13 @@ static ax_status allocate(ax_task *t, ax_arena *a, ax_pq_scan *s)
             all += s->bind->conv[s->req.columns[i]].nest->shape->nleaf;
     s->nphys = all;
     AX_NEW(t, s->col, (ax_pq_col *) ax_arena_alloc0(a, all * sizeof *s->col + 1));
-    AX_NEW(t, s->done, (bool *) ax_arena_alloc0(a, n + 1));
-    AX_NEW(t, s->by_filter, (bool *) ax_arena_alloc0(a, all + 1));
     AX_NEW(t, s->stays, (bool *) ax_arena_alloc0(a, n + 1));
     memset(s->stays, true, n);
     AX_NEW(t, s->io, (ax_io_req *) ax_arena_alloc0(a, all * sizeof *s->io + 1));
     AX_NEW(t, s->io_col, (uint32_t *) ax_arena_alloc0(a, all * sizeof *s->io_col + 1));
     s->io_cap = all;
-    AX_NEW(t, s->batch.col, (ax_vec *) ax_arena_alloc0(a, n * sizeof(ax_vec) + 1));
-    AX_NEW(t, s->sel, (uint16_t *) ax_arena_values(a, AX_BATCH_ROWS * sizeof *s->sel));
     AX_TRY(ax_cdc_create(t, a, &s->cdc));
-    mark_filter(s);
-    AX_NEW(t, s->order, (uint32_t *) ax_arena_alloc0(a, s->nsteps * sizeof *s->order + 1));
-    return AX_OK;
+    return ax_fmt_window_init(t, a, &s->req, all, &s->w);
 }
 
 ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_fmt_op **out)
@@ -155,10 +117,8 @@ ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
         st = ax_pq_share_join(t, s);
     if (st != AX_OK)
         return note(t, s, NULL, st);
-    s->batch.ncols = req->ncolumns;
-    s->batch.split = req->split_id;
     s->live_first = true;
-    AX_NEW(t, s->batch.arena, ax_arena_create(req->budget, 0));
+    AX_TRY(ax_fmt_window_open(t, &s->w));
     *out = (ax_fmt_op *) s;
     return AX_OK;
 }
@@ -168,8 +128,7 @@ void ax_pq_scan_end(ax_pq_scan *s)
     uint32_t i;
 
     ax_pq_share_leave(s);
-    ax_arena_destroy(s->batch.arena);
-    s->batch.arena = NULL;
+    ax_fmt_window_close(&s->w);
     for (i = 0; i < s->nio; i++)
     {
         ax_buf_unref(s->io[i].buf);
@@ -213,7 +172,7 @@ static bool ask(ax_pq_scan *s, bool all, ax_fmt_event *ev)
     {
         const ax_pq_col *c = &s->col[i];
 
-        if (!wants_bytes(s, i) || !(all || s->by_filter[i]))
+        if (!wants_bytes(s, i) || !(all || s->w.by_filter[i]))
             continue;
         for (k = 0; k < c->npieces; k++)
             add_request(s, i, c->piece[k].off, c->piece[k].len);
@@ -314,7 +273,7 @@ static bool filter_first(const ax_pq_scan *s)
         return false;
     for (i = 0; i < s->nphys; i++)
         if (wants_bytes(s, i))
-            *(s->by_filter[i] ? &filter : &rest) += s->col[i].len;
+            *(s->w.by_filter[i] ? &filter : &rest) += s->col[i].len;
     return filter > 0 && rest > REST_BYTES;
 }
 
@@ -335,9 +294,9 @@ static ax_status next_range(ax_task *t, ax_pq_scan *s, bool *any)
             s->range_no++;
             return AX_OK;
         }
-        if (s->range.begin >= s->claim.end || s->row >= s->claim.end)
+        if (s->range.begin >= s->claim.end || s->w.row >= s->claim.end)
             AX_TRY(ax_pq_share_claim(t, s, any));
-        else if (s->range.end <= s->claim.begin || s->row >= s->range.end)
+        else if (s->range.end <= s->claim.begin || s->w.row >= s->range.end)
             s->range_no++;
         else
         {
@@ -353,82 +312,26 @@ static ax_status next_range(ax_task *t, ax_pq_scan *s, bool *any)
 /* The next window of the rows wanted; *any: there is one. */
 static ax_status next_window(ax_task *t, ax_pq_scan *s, bool *any)
 {
-    uint32_t i;
-
-    s->row += s->n;
-    s->n = 0;
+    s->w.row += s->w.n;
+    s->w.n = 0;
     for (;;)
     {
         uint32_t end = s->range.end, rows = (uint32_t) s->group->nrows;
 
         end = end < rows ? end : rows;
-        if (s->row < end)
+        if (s->w.row < end)
         {
-            s->n = end - s->row < AX_BATCH_ROWS ? end - s->row : AX_BATCH_ROWS;
+            s->w.n = end - s->w.row < AX_BATCH_ROWS ? end - s->w.row : AX_BATCH_ROWS;
             break;
         }
         AX_TRY(next_range(t, s, any));
         if (!*any)
             return AX_OK;
-        s->row = s->range.begin > s->row ? s->range.begin : s->row;
+        s->w.row = s->range.begin > s->w.row ? s->range.begin : s->w.row;
     }
-    ax_arena_reset(s->batch.arena);
-    s->batch.nrows = s->batch.nsel = s->n;
-    s->batch.sel = NULL;
-    s->batch.row0 = s->row;
-    s->batch.poison = NULL;
-    s->step = 0;
-    for (i = 0; i < s->req.ncolumns; i++)
-        s->done[i] = false;
-    memset(s->batch.col, 0, s->req.ncolumns * sizeof(ax_vec));
-    if (s->nsteps > 0)
-        memcpy(s->order, ax_filter_lane_order(s->req.filter), s->nsteps * sizeof *s->order);
-    s->req.stats->rows_read += s->n;
+    ax_fmt_window_begin(&s->w);
     *any = true;
     return AX_OK;
-}
-
-static ax_status virtual_column(ax_task *t, ax_pq_scan *s, uint32_t ord, ax_vec *out)
-{
-    const ax_colspec *col = &s->bind->base.col[ord];
-    ax_value v = {.type = col->type};
-
-    if (s->bind->base.constant[ord])
-        return ax_vec_const(t, s->batch.arena, &s->bind->base.value[ord], s->n, out);
-    if (col->virt == AX_VIRT_ROW_GROUP)
-    {
-        v.u.i = s->req.split;
-        return ax_vec_const(t, s->batch.arena, &v, s->n, out);
-    }
-    memset(out, 0, sizeof *out);
-    out->kind = AX_VK_SEQ;
-    out->type = ax_type_make(AX_T_INT8);
-    out->n = s->n;
-    out->u.seq.start = col->virt == AX_VIRT_ROWID ? (int64_t) s->req.split_id << 32 | s->row
-                                                  : s->group->row0 + s->row;
-    out->u.seq.step = 1;
-    return AX_OK;
-}
-
-/* A row raised: keep the rows before it, and the error for whoever gets so far. */
-static void cut_at(ax_task *t, ax_pq_scan *s, uint32_t fail_row)
-{
-    ax_batch *b = &s->batch;
-    uint32_t n = 0, i;
-
-    s->raise = t->err;
-    s->raised = true;
-    ax_error_clear(&t->err);
-    for (i = 0; i < b->nsel; i++)
-    {
-        uint32_t row = b->sel != NULL ? b->sel[i] : i;
-
-        if (row < fail_row)
-            s->sel[n++] = (uint16_t) row;
-    }
-    b->sel = s->sel;
-    b->nsel = n;
-    b->poison = &s->raise;
 }
 
 /* Column i has no value in the declared type at row n: the window ends before it. */
@@ -436,12 +339,12 @@ static void cut_window(ax_task *t, ax_pq_scan *s, uint32_t n)
 {
     uint32_t j;
 
-    t->err.place.row = s->group->row0 + s->row + n;
-    cut_at(t, s, n);
-    s->n = s->batch.nrows = n;
+    t->err.place.row = s->group->row0 + s->w.row + n;
+    ax_fmt_window_cut(t, &s->w, n);
+    s->w.n = s->w.batch.nrows = n;
     for (j = 0; n > 0 && j < s->req.ncolumns; j++)
-        if (s->done[j])
-            ax_pq_col_cut(&s->col[j], &s->batch.col[j], n);
+        if (s->w.done[j])
+            ax_pq_col_cut(&s->col[j], &s->w.batch.col[j], n);
 }
 
 /* Decode column i for the current window. */
@@ -450,24 +353,25 @@ static ax_status decode(ax_task *t, ax_pq_scan *s, uint32_t i)
     ax_pq_col *c = &s->col[i];
     ax_status st;
 
-    if (s->done[i] || s->n == 0)
+    if (s->w.done[i] || s->w.n == 0)
         return AX_OK;
     if (c->scan == NULL)
-        st = virtual_column(t, s, s->req.columns[i], &s->batch.col[i]);
+        st = ax_fmt_window_outside(t, &s->w, s->req.columns[i], (uint64_t) s->group->row0,
+                                   &s->w.batch.col[i]);
     else
-        st = ax_pq_col_read(t, c, s->row, s->n, &s->batch, &s->batch.col[i]);
+        st = ax_pq_col_read(t, c, s->w.row, s->w.n, &s->w.batch, &s->w.batch.col[i]);
     if (st != AX_OK)
     {
         (void) note(t, s, c, st);
         if (c->scan == NULL || c->fail_row == UINT32_MAX)
             return st;
         cut_window(t, s, c->fail_row);
-        if (s->n == 0)
+        if (s->w.n == 0)
             return AX_OK;
         ax_pq_col_rewind(c);
-        AX_TRY(ax_pq_col_read(t, c, s->row, s->n, &s->batch, &s->batch.col[i]));
+        AX_TRY(ax_pq_col_read(t, c, s->w.row, s->w.n, &s->w.batch, &s->w.batch.col[i]));
     }
-    s->done[i] = true;
+    s->w.done[i] = true;
     return AX_OK;
 }
 
@@ -475,10 +379,10 @@ static ax_status decode(ax_task *t, ax_pq_scan *s, uint32_t i)
 static ax_status check_text(ax_task *t, ax_pq_scan *s, uint32_t i)
 {
     ax_pq_col *c = &s->col[i];
-    ax_batch *b = &s->batch;
+    ax_batch *b = &s->w.batch;
     ax_status st;
 
-    if (!c->unchecked || !s->done[i] || b->nsel == 0)
+    if (!c->unchecked || !s->w.done[i] || b->nsel == 0)
         return AX_OK;
     st = ax_pq_col_check(t, c, b->sel, b->nsel, &b->col[i]);
     if (st == AX_OK)
@@ -488,56 +392,22 @@ static ax_status check_text(ax_task *t, ax_pq_scan *s, uint32_t i)
     return AX_OK;
 }
 
-/* Run the filter on the window.  *wait: the host has to answer first. */
-static ax_status filter(ax_task *t, ax_pq_scan *s, const ax_host_need **wait)
+/* Column i for a filter step, with its text if the step looks at it. */
+static ax_status for_step(ax_task *t, void *scan, uint32_t i, uint32_t step)
 {
-    const ax_filter *f;
+    ax_pq_scan *s = scan;
 
-    *wait = NULL;
-    if (s->nsteps == 0)
-        return AX_OK;
-    f = ax_filter_lane_filter(s->req.filter);
-    while (s->step < s->nsteps && s->batch.nsel > 0)
-    {
-        ax_eval_result r = {.fail_row = UINT32_MAX};
-        uint32_t step = s->order[s->step], n, i;
-        const uint32_t *cols = ax_filter_step_columns(f, step, &n);
-        uint64_t t0 = now_ns(), t1;
-        ax_status st;
-
-        for (i = 0; i < n; i++)
-        {
-            AX_TRY(decode(t, s, cols[i]));
-            if (s->col[cols[i]].unchecked && ax_filter_step_reads_text(f, step, cols[i]))
-                AX_TRY(check_text(t, s, cols[i]));
-        }
-        if (s->batch.nsel == 0)
-            break;
-        t1 = now_ns();
-        st = ax_filter_step(t, s->req.filter, step, &s->batch, &r);
-        s->req.stats->decode_ns += t1 - t0;
-        s->req.stats->filter_ns += now_ns() - t1;
-        if (st != AX_OK && r.fail_row != UINT32_MAX)
-        {
-            /* The same step again, on the rows before. */
-            cut_at(t, s, r.fail_row);
-            continue;
-        }
-        AX_TRY(st);
-        if (r.need != NULL)
-        {
-            *wait = r.need;
-            return AX_OK;
-        }
-        s->step++;
-    }
+    AX_TRY(decode(t, s, i));
+    if (s->col[i].unchecked &&
+        ax_filter_step_reads_text(ax_filter_lane_filter(s->req.filter), step, i))
+        AX_TRY(check_text(t, s, i));
     return AX_OK;
 }
 
 /* Live bounds, on the columns whose bytes are there. */
 static ax_status live_bounds(ax_task *t, ax_pq_scan *s)
 {
-    uint32_t cols[AX_FILTER_SLOTS], n, i, rows = s->batch.nsel;
+    uint32_t cols[AX_FILTER_SLOTS], n, i, rows = s->w.batch.nsel;
 
     if (s->req.filter == NULL || (s->req.allow & AX_ALLOW_LIVE) == 0 || rows == 0)
         return AX_OK;
@@ -545,11 +415,11 @@ static ax_status live_bounds(ax_task *t, ax_pq_scan *s)
     for (i = 0; i < n; i++)
         if (!wants_bytes(s, cols[i]) && !ax_pq_nested_lacks(&s->col[cols[i]]))
             AX_TRY(decode(t, s, cols[i]));
-    if (n == 0 || s->batch.nsel == 0)
+    if (n == 0 || s->w.batch.nsel == 0)
         return AX_OK;
-    AX_TRY(ax_filter_live(t, s->req.filter, &s->batch));
+    AX_TRY(ax_filter_live(t, s->req.filter, &s->w.batch));
     s->live_in += rows;
-    s->live_out += s->batch.nsel;
+    s->live_out += s->w.batch.nsel;
     return AX_OK;
 }
 
@@ -562,13 +432,13 @@ static bool live_first(ax_pq_scan *s)
     const ax_filter *f;
     const uint32_t *first;
 
-    if (s->nsteps == 0 || (s->req.allow & AX_ALLOW_LIVE) == 0)
+    if (s->w.nsteps == 0 || (s->req.allow & AX_ALLOW_LIVE) == 0)
         return false;
     f = ax_filter_lane_filter(s->req.filter);
     nlive = ax_filter_live_columns(f, cols);
     if (nlive == 0 || ax_filter_can_raise(f))
         return false;
-    first = ax_filter_step_columns(f, s->order[0], &n);
+    first = ax_filter_step_columns(f, s->w.order[0], &n);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < nlive; k++)
             if (first[i] == cols[k])
@@ -584,7 +454,7 @@ static bool live_first(ax_pq_scan *s)
 /* All columns that are not there yet, with text that may leave. */
 static ax_status decode_rest(ax_task *t, ax_pq_scan *s)
 {
-    uint64_t t0 = now_ns();
+    uint64_t t0 = ax_fmt_now_ns();
     uint32_t i;
 
     for (i = 0; i < s->req.ncolumns; i++)
@@ -593,7 +463,7 @@ static ax_status decode_rest(ax_task *t, ax_pq_scan *s)
         if (s->stays[i])
             AX_TRY(check_text(t, s, i));
     }
-    s->req.stats->decode_ns += now_ns() - t0;
+    s->req.stats->decode_ns += ax_fmt_now_ns() - t0;
     return AX_OK;
 }
 
@@ -612,19 +482,18 @@ static ax_status run(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
             ev->step = AX_STEP_NEED;
             return AX_OK;
         }
-        if (!s->active)
+        if (!s->w.active)
         {
             bool any = false;
 
-            if (!s->raised)
+            if (!s->w.raised)
                 AX_TRY(next_window(t, s, &any));
             if (!any)
                 break;
-            s->active = true;
         }
-        if (s->step == 0 && live_first(s))
+        if (s->w.step == 0 && live_first(s))
             AX_TRY(live_bounds(t, s));
-        AX_TRY(filter(t, s, &wait));
+        AX_TRY(ax_fmt_window_filter(t, &s->w, for_step, s, &wait));
         if (wait != NULL)
         {
             ev->step = AX_STEP_NEED;
@@ -632,28 +501,15 @@ static ax_status run(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
             return AX_OK;
         }
         AX_TRY(live_bounds(t, s));
-        if (s->batch.nsel > 0 && ask(s, true, ev))
+        if (s->w.batch.nsel > 0 && ask(s, true, ev))
             return AX_OK;
-        if (s->batch.nsel > 0)
+        if (s->w.batch.nsel > 0)
             AX_TRY(decode_rest(t, s));
-        s->active = false;
-        s->req.stats->rows_after_filter += s->batch.nsel;
-        if (s->batch.nsel == 0 && s->batch.poison == NULL)
-            continue;
-        if (s->batch.nsel == s->batch.nrows)
-            s->batch.sel = NULL;
-        ev->step = AX_STEP_BATCH;
-        ev->batch = &s->batch;
-        return AX_OK;
+        if (ax_fmt_window_finish(&s->w, ev))
+            return AX_OK;
     }
-    if (s->raised)
-    {
-        t->err = s->raise;
-        return s->raise.code;
-    }
-    s->state = STATE_DONE;
-    ev->step = AX_STEP_DONE;
-    return AX_OK;
+    s->state = s->w.raised ? s->state : STATE_DONE;
+    return ax_fmt_window_last(t, &s->w, ev);
 }
 
 ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)

@@ -173,9 +173,9 @@ void ax_pq_believe(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_stats *
         out->has_max = false;
     if (out->has_min && out->has_max && ax_value_cmp(&out->min, &out->max) > 0)
         out->has_min = out->has_max = false;
-    out->min_exact = out->has_min && c->rescale >= 0 && c->kind != CONV_INT_F64 &&
+    out->min_exact = out->has_min && c->num.rescale >= 0 && c->kind != CONV_INT_F64 &&
                      (fixed ? good : s->min_exact);
-    out->max_exact = out->has_max && c->rescale >= 0 && c->kind != CONV_INT_F64 &&
+    out->max_exact = out->has_max && c->num.rescale >= 0 && c->kind != CONV_INT_F64 &&
                      (fixed ? good : s->max_exact);
 }
 
