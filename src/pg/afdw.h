@@ -109,6 +109,9 @@ typedef struct AfdwOptions
 	ax_match_by match_by;
 	bool		case_insensitive;
 	bool		allow_missing_columns;
+	ax_calendar calendar;
+	ax_drill_dates drill_dates;
+	ax_out_of_range out_of_range;
 	ax_legacy_lists legacy_lists;
 	bool		skip_null_keys; /* map_null_key */
 	bool		pad_arrays;		/* jagged */

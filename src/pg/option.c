@@ -45,6 +45,7 @@ typedef enum AfdwOptKind
 	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY, OPT_VIRTUAL, OPT_DEFAULT,
 	OPT_FILES_FUNC, OPT_FILES_FUNC_ARG, OPT_HIVE, OPT_ENCODING, OPT_OPEN_FILES, OPT_ZONE,
 	OPT_FILENAME, OPT_FILES, OPT_DIRNAME, OPT_IGNORED,
+	OPT_CALENDAR, OPT_DRILL, OPT_RANGE,
 	OPT_LISTS, OPT_MAP_KEY, OPT_JAGGED, OPT_SORTED, OPT_COST, OPT_SAMPLING,
 	OPT_DEFINITION, OPT_DETAIL
 } AfdwOptKind;
@@ -91,6 +92,15 @@ static const AfdwWord virtual_words[] = {
 	{"_path", AX_VIRT_PATH}, {"_file", AX_VIRT_FILE}, {"_size", AX_VIRT_SIZE},
 	{"_mtime", AX_VIRT_MTIME}, {"_row_number", AX_VIRT_ROW_NUMBER},
 	{"_row_group", AX_VIRT_ROW_GROUP}, {NULL, 0}
+};
+static const AfdwWord calendar_words[] = {
+	{"auto", AX_CAL_AUTO}, {"proleptic", AX_CAL_PROLEPTIC}, {"hybrid", AX_CAL_HYBRID}, {NULL, 0}
+};
+static const AfdwWord drill_words[] = {
+	{"known", AX_DRILL_KNOWN}, {"auto", AX_DRILL_AUTO}, {"off", AX_DRILL_OFF}, {NULL, 0}
+};
+static const AfdwWord range_words[] = {
+	{"error", AX_RANGE_ERROR}, {"infinity", AX_RANGE_INFINITY}, {NULL, 0}
 };
 static const AfdwWord list_words[] = {
 	{"auto", AX_LISTS_AUTO}, {"two_level", AX_LISTS_TWO_LEVEL},
@@ -555,6 +565,15 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 				opts->check_sorted = parse_flag(opt->name, value);
 			else
 				opts->allow_missing_columns = parse_flag(opt->name, value);
+			break;
+		case OPT_CALENDAR:
+			opts->calendar = parse_word(opt->name, value, calendar_words);
+			break;
+		case OPT_DRILL:
+			opts->drill_dates = parse_word(opt->name, value, drill_words);
+			break;
+		case OPT_RANGE:
+			opts->out_of_range = parse_word(opt->name, value, range_words);
 			break;
 		case OPT_LISTS:
 			opts->legacy_lists = parse_word(opt->name, value, list_words);

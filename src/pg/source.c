@@ -271,6 +271,9 @@ define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, ax_
 	s->epoch = co.epoch_unit;
 	s->binary_as = co.binary_as;
 	s->encoding_check = table->opts.encoding_check;
+	s->calendar = table->opts.calendar;
+	s->drill_dates = table->opts.drill_dates;
+	s->out_of_range = table->opts.out_of_range;
 	s->virt = co.virt;
 	if (zone->type.id != AX_T_NONE)
 	{

@@ -125,6 +125,26 @@ def cases(folder):
         [(1, [(7,), None, (None,)]), (2, [None]), (3, []), (4, None)])
     put("dates", number + [Column("d", "date")],
         [(1, -719528), (2, 2145042905), (3, -2440588), (4, 0), (5, -719162), (6, None)])
+    # The same numbers of three writers: 1582-10-15 is the first day of the new calendar.
+    day = 86400 * 10**6
+    old = [-719164, -719163, -171596, -171595, -141429, -141428, -141427, -141426, 0, 9728]
+    for name, keys in (("new", ()), ("spark2", (("org.apache.spark.version", "2.4.5"),)),
+                       ("spark30", (("org.apache.spark.version", "3.0.1"),)),
+                       ("legacy", (("org.apache.spark.version", "3.5.0"),
+                                   ("org.apache.spark.legacyDateTime", ""))),
+                       ("hive", (("writer.date.proleptic", "false"),))):
+        put("calendar_" + name,
+            number + [Column("d", "date"), Column("t", "timestamp"), Column("n", "int96"),
+                      list_of_field("l", Field("element", "date"))],
+            [(n, d, d * day + day // 2, d * day + 1, [d, None]) for n, d in enumerate(old)],
+            row_group_rows=3, keys=keys)
+    drill = [9728 + 2 * 2440588, 2 * 2440588, -100 + 2 * 2440588]
+    put("drill_old", number + [Column("d", "date")], list(enumerate(drill)), row_group_rows=1,
+        keys=(("drill.version", "1.4.0"),))
+    put("drill_new", number + [Column("d", "date")], list(enumerate([9728, 1106686])),
+        keys=(("drill.version", "1.9.0"), ("drill-writer.version", "2")))
+    put("drill_maybe", number + [Column("d", "date")], list(enumerate(drill + [7])),
+        row_group_rows=2, created_by="parquet-mr version 1.8.1-drill-r0 (build 1)")
     put("nodate", [Column("d", "date")], [(-2**31,)])
     # Lengths of statistics that no value of the type has, and one that no file could hold.
     put("badstats", [Column("a", "int32")], [(v,) for v in (1, 2, 3, 4)], row_group_rows=2,

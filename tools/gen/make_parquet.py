@@ -321,6 +321,8 @@ class Layout:
     encoding_stats: bool = False    # how many pages have which encoding
     crc: bool = False
     bloom: bool = False             # Bloom filters of all columns that may have one
+    created_by: str = "analytics_fdw make_parquet"
+    keys: tuple = ()                # (key, value) pairs of the footer
 
 
 # ---- encodings --------------------------------------------------------------------------------
@@ -759,7 +761,9 @@ def write(path, columns, rows, layout=Layout()):
             2: list_of(T_STRUCT, [root] + [e for c in columns for e in schema_element(c)]),
             3: i64(len(rows)),
             4: list_of(T_STRUCT, row_groups),
-            6: binary("analytics_fdw make_parquet"),
+            **({5: list_of(T_STRUCT, [struct_of({1: binary(k), 2: binary(v)})
+                                      for k, v in layout.keys])} if layout.keys else {}),
+            6: binary(layout.created_by),
             7: list_of(T_STRUCT, [struct_of({1: struct_of({})}) for c in columns for _ in
                                   ([c] if isinstance(c, Column) else c.measure())])})[1]
         out.write(footer + struct.pack("<I", len(footer)) + b"PAR1")

@@ -122,6 +122,12 @@ typedef struct ax_delete_ref
 typedef enum ax_epoch { AX_EPOCH_NONE, AX_EPOCH_S, AX_EPOCH_MS, AX_EPOCH_US, AX_EPOCH_NS,
     AX_EPOCH_DAYS } ax_epoch;
 typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID } ax_binary_as;
+/* Which calendar dates before 1582-10-15 were written by; AUTO: as the file tells. */
+typedef enum ax_calendar { AX_CAL_AUTO, AX_CAL_PROLEPTIC, AX_CAL_HYBRID } ax_calendar;
+/* Dates of old versions of Drill are corrected: of files that tell, of all that may be, of none. */
+typedef enum ax_drill_dates { AX_DRILL_KNOWN, AX_DRILL_AUTO, AX_DRILL_OFF } ax_drill_dates;
+/* What becomes of dates and timestamps that the host's types do not reach. */
+typedef enum ax_out_of_range { AX_RANGE_ERROR, AX_RANGE_INFINITY } ax_out_of_range;
 typedef enum ax_encoding_check { AX_ENC_FAIL, AX_ENC_REMOVE, AX_ENC_REPLACE, AX_ENC_TRUNCATE }
     ax_encoding_check;
 typedef enum ax_virtual { AX_VIRT_NONE, AX_VIRT_PATH, AX_VIRT_FILE, AX_VIRT_SIZE, AX_VIRT_MTIME,
@@ -144,6 +150,9 @@ typedef struct ax_colspec
     uint8_t epoch;             /* ax_epoch: integer column declared as date or timestamp */
     uint8_t binary_as;         /* ax_binary_as */
     uint8_t encoding_check;    /* ax_encoding_check */
+    uint8_t calendar;          /* ax_calendar */
+    uint8_t drill_dates;       /* ax_drill_dates */
+    uint8_t out_of_range;      /* ax_out_of_range */
     uint8_t virt;              /* ax_virtual */
     uint8_t on_mismatch;       /* ax_mismatch: a value at sub_path that has not the wanted type */
     bool not_null;             /* declared NOT NULL: a null in the file is an error (23502) */

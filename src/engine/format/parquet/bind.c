@@ -351,7 +351,8 @@ static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
     }
 }
 
-ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col, ax_pq_conv *c)
+ax_status ax_pq_conv_make(ax_task *t, const ax_pq_file *f, const ax_pq_leaf *l,
+                          const ax_colspec *col, ax_pq_conv *c)
 {
     static const uint8_t widths[] = {1, 4, 4, 8, 8, 4, 8, 0, 12, 0, 0};
     bool ok;
@@ -368,6 +369,7 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col
     c->type = col->type;
     c->not_null = col->not_null;
     c->mend = col->encoding_check;
+    c->days = ax_pq_calendar_of(f, l, col);
     c->src = source_of(l);
     c->src_width = widths[c->src];
     c->dst_width = (uint8_t) ax_phys_width((ax_phys) col->type.phys);
@@ -404,6 +406,8 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *l, const ax_colspec *col
         default:
             ok = bytes_conv(c);
     }
+    if (c->type.id == AX_T_DATE || c->type.id == AX_T_TIMESTAMP || c->type.id == AX_T_TIMESTAMPTZ)
+        c->out_of_range = col->out_of_range;
     return ok ? AX_OK : no_conversion(t, l, col);
 }
 
@@ -428,7 +432,7 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_pq_file *f, const ax_fm
              "paths inside a document are not supported");
     if (l == NULL || l->max_rep > 0)
         return ax_pq_bind_nested(t, a, f, fld, col, opts, &b->conv[i]);
-    AX_TRY(ax_pq_conv_make(t, l, col, &b->conv[i]));
+    AX_TRY(ax_pq_conv_make(t, f, l, col, &b->conv[i]));
     b->conv[i].leaf_idx = (uint32_t) (l - f->leaf);
     return AX_OK;
 }

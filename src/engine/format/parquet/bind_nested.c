@@ -148,9 +148,11 @@ static ax_status bind_leaves(binder *b, const ax_colspec *col, ax_pq_nest *nest)
         const ax_type *type = elem != NULL ? elem : as[i] != NULL ? as[i] : &l->type;
         ax_colspec c = {.name = col->name, .type = *type, .epoch = col->epoch,
                         .encoding_check = col->encoding_check, .binary_as = col->binary_as,
-                        .zone = col->zone, .zone_len = col->zone_len};
+                        .zone = col->zone, .zone_len = col->zone_len,
+                        .calendar = col->calendar, .drill_dates = col->drill_dates,
+                        .out_of_range = col->out_of_range};
 
-        AX_TRY(ax_pq_conv_make(b->t, l, &c, &nest->conv[i]));
+        AX_TRY(ax_pq_conv_make(b->t, b->f, l, &c, &nest->conv[i]));
         nest->conv[i].leaf_idx = nest->shape->leaf0 + i;
     }
     return AX_OK;

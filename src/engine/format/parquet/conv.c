@@ -70,6 +70,26 @@ static bool conv_linear(const ax_pq_conv *c, const uint8_t *src, uint32_t n, voi
     }
 }
 
+/* Values out of range become infinite, if the table wants that. */
+static bool clamped(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst)
+{
+    if (c->out_of_range != AX_RANGE_INFINITY)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+    {
+        int64_t v = load_int(src, i, (ax_pq_src) c->src);
+
+        if (v < c->lo)
+            v = c->dst_width == 4 ? INT32_MIN : INT64_MIN;
+        else if (v > c->hi)
+            v = c->dst_width == 4 ? INT32_MAX : INT64_MAX;
+        else
+            v = floor_div(v, c->div) * c->mul + c->add;
+        store_int(dst, i, v, c->dst_width);
+    }
+    return true;
+}
+
 /* ---- numeric --------------------------------------------------------------------------------- */
 
 static bool ints_to_num(const ax_pq_conv *c, const uint8_t *src, uint32_t n, ax_num *dst)
@@ -172,9 +192,12 @@ static bool conv_int96(const ax_pq_conv *c, const uint8_t *src, uint32_t n, int6
         int64_t day = (int32_t) ax_load_u32(src + 8) - 2440588ll - AX_Y2K_DAYS;
         ax_i128 v = (ax_i128) day * AX_DAY_US + us;
 
-        if (v < c->lo || v > c->hi)
+        if (v >= c->lo && v <= c->hi)
+            dst[i] = (int64_t) v;
+        else if (c->out_of_range == AX_RANGE_INFINITY)
+            dst[i] = v < c->lo ? INT64_MIN : INT64_MAX;
+        else
             return false;
-        dst[i] = (int64_t) v;
     }
     return true;
 }
@@ -199,7 +222,9 @@ bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void 
     switch (c->kind)
     {
         case CONV_LINEAR:
-            return conv_linear(c, src, n, dst) && (c->zone.n == 0 || conv_zone(c, n, dst));
+            return (conv_linear(c, src, n, dst) || clamped(c, src, n, dst)) &&
+                   (c->days == PQ_DAYS_AS_IS || ax_pq_redate(c, n, dst)) &&
+                   (c->zone.n == 0 || conv_zone(c, n, dst));
         case CONV_INT_F64:
             for (i = 0; i < n; i++)
             {
@@ -223,7 +248,8 @@ bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void 
         case CONV_F64_F32:
             return narrow_floats(src, n, (float *) dst);
         case CONV_I96:
-            return conv_int96(c, src, n, (int64_t *) dst);
+            return conv_int96(c, src, n, (int64_t *) dst) &&
+                   (c->days == PQ_DAYS_AS_IS || ax_pq_redate(c, n, dst));
         default:
             AX_ASSERT(c->kind == CONV_COPY);
             if (n > 0)
@@ -317,5 +343,5 @@ bool ax_pq_conv_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, ax_value 
         case AX_P_FIX16: memcpy(out->u.fix, u.fix, 16); break;
         default: return false;
     }
-    return true;
+    return ax_pq_redate_bound(c, out);
 }

@@ -209,7 +209,7 @@ static bool leaf_conv(ax_task *t, const ax_pq_file *f, uint32_t i, ax_colspec *c
     *col = (ax_colspec){.name = leaf->path, .field_id = -1, .type = leaf->type};
     memset(conv, 0, sizeof *conv);
     if (leaf->phys < 0 || leaf->field->refusal != NULL ||
-        ax_pq_conv_make(t, leaf, col, conv) != AX_OK)
+        ax_pq_conv_make(t, f, leaf, col, conv) != AX_OK)
     {
         ax_error_clear(&t->err);
         return false;

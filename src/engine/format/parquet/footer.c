@@ -308,10 +308,10 @@ static ax_status parse_schema_list(ax_task *t, ax_pq_file *f, ax_cur *c, uint8_t
 static ax_status parse_file(ax_task *t, ax_pq_file *f)
 {
     ax_cur c = ax_cur_make(f->footer, f->footer_len);
-    ax_cur schema = {0};
+    ax_cur schema = {0}, keys = {0};
     ax_pq_fld fld = {0, 0};
     later l = {0};
-    uint8_t schema_type = 0;
+    uint8_t schema_type = 0, keys_type = 0;
     int64_t nrows = -1;
     const uint8_t *by = (const uint8_t *) "";
     uint32_t by_len = 0;
@@ -333,6 +333,11 @@ static ax_status parse_file(ax_task *t, ax_pq_file *f)
                 l.groups_type = fld.type;
                 ax_pq_th_skip(&c, fld.type);
                 break;
+            case 5:
+                keys = c;
+                keys_type = fld.type;
+                ax_pq_th_skip(&c, fld.type);
+                break;
             case 6:
                 (void) ax_pq_th_bin(&c, fld.type, &by, &by_len);
                 break;
@@ -350,6 +355,7 @@ static ax_status parse_file(ax_task *t, ax_pq_file *f)
     AX_CHECK(t, nrows >= 0, AX_ECORRUPT, "file metadata has no valid number of rows");
     AX_CHECK(t, l.groups_type != 0, AX_ECORRUPT, "file metadata has no row groups");
     AX_TRY(ax_pq_writer_parse(t, f->base.arena, by, by_len, &f->writer));
+    ax_pq_calendar_note(f, &keys, keys_type);
     AX_TRY(parse_schema_list(t, f, &schema, schema_type));
     AX_TRY(parse_groups(t, f, &l.groups, l.groups_type));
     if (l.orders_type != 0)
@@ -415,6 +421,7 @@ ax_status ax_pq_writer_parse(ax_task *t, ax_arena *a, const uint8_t *s, uint32_t
     out->known = q != NULL;
     if (q != NULL && end - q >= 7 && memcmp(q, "-cdh5.", 6) == 0)
         out->cdh55 = q[6] >= '5' && q[6] <= '9';
+    out->drill = q != NULL && end - q >= 6 && memcmp(q, "-drill", 6) == 0;
     return AX_OK;
 }
 

@@ -184,6 +184,7 @@ typedef struct ax_pq_writer
     bool known;               /* version parsed */
     int32_t major, minor, patch;
     bool cdh55;               /* parquet-mr of the CDH line with the statistics fixed */
+    bool drill;               /* Drill's edition of parquet-mr */
 } ax_pq_writer;
 
 enum { ORDER_ABSENT, ORDER_TYPE, ORDER_IEEE, ORDER_INT96, ORDER_UNKNOWN };
@@ -201,7 +202,30 @@ typedef struct ax_pq_file
     ax_pq_group *group;       /* [base.nsplits] */
     const uint8_t *order;     /* [nleaf] ORDER_*, or NULL: no column_orders */
     ax_pq_writer writer;
+    bool hybrid_dates, hybrid_int96; /* written by the hybrid Julian calendar */
+    uint8_t drill;            /* PQ_DRILL_* */
 } ax_pq_file;
+
+/* ---- old dates (calendar.c) ------------------------------------------------------------------ */
+
+enum { PQ_DRILL_NOT, PQ_DRILL_MAYBE, PQ_DRILL_KNOWN };    /* are a file's dates shifted? */
+enum { PQ_DAYS_AS_IS, PQ_DAYS_HYBRID, PQ_DAYS_DRILL };    /* what a column's days are */
+
+struct ax_pq_conv;
+
+/* Look at the writer and the key-values, a list of wire type `type` (0: there is none). */
+void ax_pq_calendar_note(ax_pq_file *f, ax_cur *list, uint8_t type);
+
+/* PQ_DAYS_* of a leaf read as the column says. */
+uint8_t ax_pq_calendar_of(const ax_pq_file *f, const ax_pq_leaf *l, const ax_colspec *col);
+
+/* Correct n values of a date or timestamp, converted as if days were right; false: one is out of
+ * range. */
+bool ax_pq_redate(const struct ax_pq_conv *c, uint32_t n, void *values);
+
+/* Is a corrected value v as a bound to be believed?  The order of values may not be that of the
+ * file. */
+bool ax_pq_redate_bound(const struct ax_pq_conv *c, const ax_value *v);
 
 /* A column chunk, decoded on demand. */
 typedef struct ax_pq_chunk
@@ -322,6 +346,8 @@ typedef struct ax_pq_conv
     ax_fmt_digits num;        /* NUM */
     ax_status range_code;     /* ERANGE or EDATETIME */
     ax_zone zone;             /* LINEAR, n > 0: then from local time to UTC, or back */
+    uint8_t days;             /* LINEAR, I96: PQ_DAYS_* */
+    uint8_t out_of_range;     /* LINEAR, I96 to a date or timestamp: ax_out_of_range */
 } ax_pq_conv;
 
 typedef struct ax_pq_bind
@@ -339,8 +365,8 @@ ax_status ax_pq_bind_nested(ax_task *t, ax_arena *a, const ax_pq_file *f, const 
                             ax_pq_conv *out) AX_MUST_USE;
 
 /* Choose the conversion of a leaf to a declared type; ETYPE when there is none. */
-ax_status ax_pq_conv_make(ax_task *t, const ax_pq_leaf *leaf, const ax_colspec *col,
-                          ax_pq_conv *out) AX_MUST_USE;
+ax_status ax_pq_conv_make(ax_task *t, const ax_pq_file *f, const ax_pq_leaf *leaf,
+                          const ax_colspec *col, ax_pq_conv *out) AX_MUST_USE;
 
 /* Convert n physical values.  src needs no alignment; dst has room for n.  false: some value
  * is out of range (dst is undefined then); who wants to know which asks again value by value. */
