@@ -84,8 +84,8 @@ static bool clamped(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *d
         else if (v > c->hi)
             v = c->dst_width == 4 ? INT32_MAX : INT64_MAX;
         else
-            v = floor_div(v, c->div) * c->mul + c->add;
-        store_int(dst, i, v, c->dst_width);
+            v = ax_floor_div(v, c->div) * c->mul + c->add;
+        ax_store_int(dst, i, v, c->dst_width);
     }
     return true;
 }
