@@ -26,6 +26,26 @@ SELECT count(*) FROM visits WHERE day = '2024-01-05' AND id > 1400;
 RESET analytics_fdw.enable_row_group_pruning;
 SELECT count(*) FROM visits WHERE day = '2024-01-05' AND id > 1400;
 
+-- skip indexes, each of which says what it removed; one part has none
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT count(*) FROM visits WHERE ts = '2024-01-05 10:02:41.264236+00' AND id < 15001;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT count(*) FROM visits WHERE customer = 17 AND url = '/blog/19' AND day < '2024-02-22';
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT count(*) FROM visits WHERE (customer = 17 OR url LIKE '/blo_/19') AND amount < -99.5;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT count(*) FROM visits WHERE url LIKE '%/search/77' AND kind IN ('buy', 'click');
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON)
+	SELECT count(*) FROM visits WHERE url = '/none';
+SET analytics_fdw.enable_skip_indexes = off;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT count(*) FROM visits WHERE url = '/none';
+RESET analytics_fdw.enable_skip_indexes;
+SET analytics_fdw.enable_primary_key_pruning = off;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+	SELECT count(*) FROM visits WHERE day = '2024-01-05' AND id > 1400;
+RESET analytics_fdw.enable_primary_key_pruning;
+
 -- one part alone, and its key told by hand
 CREATE FOREIGN TABLE part (id int8, day date, kind bytea, quantity int8, amount numeric, part text OPTIONS (column_name 'url'))
 	SERVER analytics_fdw OPTIONS (path :'part', format 'mergetree', primary_key 'day, id');

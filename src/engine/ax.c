@@ -263,6 +263,8 @@ void ax_query_profile(const ax_query *q, ax_profile *out)
     memcpy(out->files_pruned, p.files_pruned, sizeof out->files_pruned);
     out->splits = p.splits;
     memcpy(out->splits_pruned, p.splits_pruned, sizeof out->splits_pruned);
+    memcpy(out->removed, p.removed, sizeof out->removed);
+    out->nremoved = p.nremoved;
     out->files_done = p.files_done;
     out->splits_done = p.splits_done;
     out->bytes_total = p.bytes_total;

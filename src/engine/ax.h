@@ -251,6 +251,8 @@ typedef struct ax_profile
     const char *split_unit;                       /* "row group" */
     uint64_t files, files_pruned[AX_PRUNED_CNT];
     uint64_t splits, splits_pruned[AX_PRUNED_CNT];
+    ax_granules_removed removed[AX_MAX_REMOVED];  /* [nremoved] by which index */
+    uint32_t nremoved;
     uint64_t files_done;                          /* lanes have gone past them */
     uint64_t splits_done;                         /* read, or answered from metadata */
     int64_t bytes_total;                          /* of the files */

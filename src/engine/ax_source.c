@@ -454,7 +454,7 @@ static int64_t rows_matching(const ax_source *s, const ax_filter *f)
         for (uint32_t sp = 0; file != NULL && sp < file->nsplits; sp++)
         {
             split_ref ref = {&s->snap->file[i], sp};
-            ax_stats_src src = {&ref, split_bounds, NULL};
+            ax_stats_src src = {.self = &ref, .bounds = split_bounds};
             ax_split split;
 
             memset(&split, 0, sizeof split);

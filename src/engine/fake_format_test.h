@@ -313,9 +313,11 @@ static bool ff_bounds(const ax_fmt_bind *b, uint32_t split, uint32_t col, ax_bou
 /* ---- pruning --------------------------------------------------------------------------------- */
 
 static ax_status ff_prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
-                                const ax_filter *f, uint32_t allow, ax_fmt_op **out)
+                                ax_rowrange within, const ax_filter *f, uint32_t allow,
+                                ax_fmt_op **out)
 {
     (void) t;
+    (void) within;
     (void) allow;
     *out = ff_op(a, FF_PRUNE);
     (*out)->bind = b;
@@ -345,7 +347,7 @@ static ax_status ff_prune_step(ax_fmt_op *op, ax_fmt_event *ev)
 {
     const ff_file *f = (const ff_file *) op->bind->file;
     ff_src self = {op->bind, op->split, NULL};
-    ax_stats_src src = {&self, ff_src_bounds, NULL};
+    ax_stats_src src = {.self = &self, .bounds = ff_src_bounds};
     ax_rowset *set = (ax_rowset *) ax_arena_alloc0(op->a, sizeof *set);
     ax_rowrange *r = (ax_rowrange *) ax_arena_alloc(op->a, (f->ngran + 1) * sizeof *r);
 

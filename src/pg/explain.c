@@ -177,6 +177,34 @@ pruned(const char *label, uint64 total, const uint64_t *by, ExplainState *es)
 	close_share(label, es);
 }
 
+/* Which of a format's marks indexes left, and what each of them removed. */
+static void
+explain_marks(const ax_profile *p, ExplainState *es)
+{
+	uint64		removed = 0;
+	StringInfoData why;
+
+	initStringInfo(&why);
+	for (uint32 i = 0; i < p->nremoved; i++)
+	{
+		appendStringInfo(&why, "%s%s " UINT64_FORMAT, i ? ", " : " (", p->removed[i].name,
+						 (uint64) p->removed[i].granules);
+		removed += p->removed[i].granules;
+	}
+	if (removed)
+		appendStringInfoString(&why, " removed)");
+	open_share("Marks", p->scan.granules_total - Min(removed, p->scan.granules_total),
+			   p->scan.granules_total, why.data, es);
+	if (removed && es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainOpenGroup("Removed", "Removed", true, es);
+		for (uint32 i = 0; i < p->nremoved; i++)
+			ExplainPropertyInteger(p->removed[i].name, NULL, (int64) p->removed[i].granules, es);
+		ExplainCloseGroup("Removed", "Removed", true, es);
+	}
+	close_share("Marks", es);
+}
+
 static char *
 unit_label(const char *unit)
 {
@@ -266,7 +294,10 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 	if (p.late_columns > 0)
 		explain_share("Late Columns", p.late_columns, p.late_of, es);
 	if (p.scan.granules_total)
+	{
+		explain_marks(&p, es);
 		explain_share("Granules", p.scan.granules, p.scan.granules_total, es);
+	}
 	else if (p.scan.pages_skipped)
 		explain_share("Pages", p.scan.pages, p.scan.pages + p.scan.pages_skipped, es);
 	if (es->timing || es->summary || es->costs)

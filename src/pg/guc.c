@@ -122,6 +122,10 @@ afdw_allowed(void)
 		allow &= ~(uint32) AX_ALLOW_DICTIONARY;
 	if (!afdw_enable_page_index)
 		allow &= ~(uint32) AX_ALLOW_PAGE_INDEX;
+	if (!afdw_enable_primary_key_pruning)
+		allow &= ~(uint32) AX_ALLOW_PRIMARY_KEY;
+	if (!afdw_enable_skip_indexes)
+		allow &= ~(uint32) AX_ALLOW_SKIP_INDEX;
 	if (!afdw_enable_shared_row_groups)
 		allow &= ~(uint32) AX_ALLOW_SHARE;
 	if (!afdw_enable_partition_pruning)

@@ -80,7 +80,8 @@ static inline void fuzz_filtered(fuzz *z, ax_arena *a, const ax_fmt_bind *bind, 
     uint64_t sum = 0;
     ax_fmt_op *op;
 
-    if (f != NULL && fmt->prune_begin(&z->t, a, bind, split, f, AX_ALLOW_ALL, &op) == AX_OK)
+    if (f != NULL && fmt->prune_begin(&z->t, a, bind, split, (ax_rowrange){0, 0}, f, AX_ALLOW_ALL,
+                                      &op) == AX_OK)
         (void)!ax_fmt_drive(&z->t, z->io, fmt, op, NULL, NULL, NULL);
     ax_error_clear(&z->t.err);
     if ((split & 1) != 0) /* few rows, so that pages are located by indexes */

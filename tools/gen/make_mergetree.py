@@ -5,6 +5,7 @@ attaches what comes out.  Codecs are NONE, LZ4 blocks of literals, and Delta beh
 """
 
 import os
+import re
 import struct
 
 M64 = (1 << 64) - 1
@@ -122,6 +123,32 @@ def city(s):
     if n >= 8:
         return city_seed(b"", u64(s, 0) ^ (n * K0 & M64), u64(s, n - 8) ^ K1)
     return city_seed(s, K0, K1)
+
+
+def city64(s):
+    """Of at most 64 bytes."""
+    n = len(s)
+    if n <= 16:
+        return short(s)
+    if n <= 32:
+        a, b = (u64(s, 0) * K1) & M64, u64(s, 8)
+        c, d = (u64(s, n - 8) * K2) & M64, (u64(s, n - 16) * K0) & M64
+        return mix((ror((a - b) & M64, 43) + ror(c, 30) + d) & M64,
+                   (a + ror(b ^ K3, 20) - c + n) & M64)
+    z, halves = u64(s, 24), []
+    for at in (0, n - 32):
+        if at:
+            a, z = (u64(s, 16) + u64(s, at)) & M64, u64(s, n - 8)
+        else:
+            a = (u64(s, 0) + (n + u64(s, n - 16)) * K0) & M64
+        b, c = ror((a + z) & M64, 52), ror(a, 37)
+        a = (a + u64(s, at + 8)) & M64
+        c = (c + ror(a, 7)) & M64
+        a = (a + u64(s, at + 16)) & M64
+        halves.append(((a + z) & M64, (b + ror(a, 31) + c) & M64))
+    (vf, vs), (wf, ws) = halves
+    r = fold(((vf + ws) * K2 + (wf + vs) * K0) & M64)
+    return (fold((r * K0 + vs) & M64) * K2) & M64
 
 
 # ---- frames ------------------------------------------------------------------------------------
@@ -242,7 +269,103 @@ def write_checksums(folder, plain):
     put(folder, "checksums.txt", b"checksums format version: 4\n" + frame(out, 0, 0))
 
 
-def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=4000, sums=False):
+# ---- skip indexes ------------------------------------------------------------------------------
+
+SALT = (13635471485423070496, 10336109063487487899, 17779957404565211594, 8988612159822229247)
+
+
+class Skip:
+    """An index over one column: kind is its TYPE with arguments, of which bloom_filter has none."""
+
+    def __init__(self, name, column, kind, granularity):
+        self.name, self.column, self.kind, self.granularity = name, column, kind, granularity
+        self.args = [int(x) for x in re.findall(r"\d+", kind.partition("(")[2])]
+
+    def definition(self):
+        return "INDEX %s %s TYPE %s GRANULARITY %d" % (
+            self.name, self.column, self.kind, self.granularity)
+
+    def granule(self, column, values):
+        if self.kind == "minmax":
+            return self.minmax(column, values)
+        if self.kind.startswith("set"):
+            return self.set(column, values)
+        raw = [v.encode() if isinstance(v, str) else v or b"" for v in values]
+        if self.kind == "bloom_filter":
+            hashes = {city64(v) if column.type in ("string", "binary") else
+                      final_mix((v or 0) & (1 << 8 * struct.calcsize(TYPES[column.type][1])) - 1)
+                      for v in (raw if column.type in ("string", "binary") else values)}
+            bits = bytearray(len(hashes))
+            for h in hashes:
+                set_bits(bits, [mix(h, s) for s in SALT])
+            return varuint(len(hashes)) + bytes(bits)
+        size, k, seed = self.args[-3:]
+        bits = bytearray(size)
+        for v in raw:
+            for word in words(v, self.args[0] if self.kind.startswith("ngram") else 0):
+                h = city64(word)
+                h1 = mix((h - K2) & M64, seed)
+                h2 = mix((h - K2) & M64, (845897321 * seed + 217728422) & M64)
+                set_bits(bits, [(h1 + i * h2 + i * i) & M64 for i in range(k)])
+        return bytes(bits)
+
+    def minmax(self, column, values):
+        there = [v for v in values if v is not None]
+        lo = min(there) if there else None
+        hi = max(there) if len(there) == len(values) else None
+        if column.required:
+            return value(column.type, lo) + value(column.type, hi)
+        return b"".join(b"\1" if v is None else b"\0" + value(column.type, v) for v in (lo, hi))
+
+    def set(self, column, values):
+        different = sorted(set(values) - {None}) + [None] * (None in values)
+        if self.args[0] and len(different) > self.args[0]:
+            return struct.pack("<Q", 0)
+        out = struct.pack("<Q", len(different))
+        if not column.required:
+            out += bytes(v is None for v in different)
+        return out + b"".join(value(column.type, v) for v in different)
+
+
+def final_mix(x):
+    for k in (0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53):
+        x ^= x >> 33
+        x = (x * k) & M64
+    return x ^ x >> 33
+
+
+def set_bits(bits, positions):
+    for p in positions:
+        p %= 8 * len(bits)
+        bits[p // 8] |= 1 << p % 8
+
+
+def words(v, gram):
+    if gram:
+        text = v.decode()
+        return {text[i:i + gram].encode() for i in range(len(text) - gram + 1)}
+    return set(re.findall(rb"[0-9A-Za-z\x80-\xff]+", v))
+
+
+def write_skips(folder, columns, granules, skips, marks_ext, plain):
+    names = [c.name for c in columns]
+    for x in skips:
+        i = names.index(x.column)
+        s = Stream(0)
+        for at in range(0, len(granules), x.granularity):
+            s.mark(4000)
+            s.pending += x.granule(columns[i],
+                                   [r[i] for g in granules[at:at + x.granularity] for r in g])
+        s.close()
+        name = "skp_idx_%s.%s" % (x.name, "idx2" if x.kind == "minmax" else "idx")
+        put(folder, name, s.out)
+        plain[name] = s.plain
+        put(folder, "skp_idx_%s%s" % (x.name, marks_ext),
+            b"".join(struct.pack("<QQQ", off, at, 1) for off, at in s.marks))
+
+
+def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=4000, sums=False,
+               skips=()):
     """A part with these rows, which are in the order of the columns `key`; sums: it has checksums,
     for which the folder must be new."""
     os.makedirs(folder, exist_ok=True)
@@ -266,8 +389,10 @@ def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=40
             marks += struct.pack("<Q", len(g))
         put(folder, "data.bin", data)
         put(folder, "data.mrk3", marks + struct.pack("<QQ", len(data), 0) * len(columns) + bytes(8))
+        plain["data.bin"] = bare
+        write_skips(folder, columns, granules, skips, ".mrk3", plain)
         if sums:
-            write_checksums(folder, {"data.bin": bare})
+            write_checksums(folder, plain)
         return
     for i, c in enumerate(columns):
         streams = {}
@@ -284,13 +409,15 @@ def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=40
             plain[c.name + name + ".bin"] = s.plain
             put(folder, c.name + name + ".mrk2", b"".join(
                 struct.pack("<QQQ", off, at, n) for (off, at), n in zip(s.marks, sizes)))
+    write_skips(folder, columns, granules, skips, ".mrk2", plain)
     if sums:
         write_checksums(folder, plain)
 
 
-def write_definition(path, columns, key):
+def write_definition(path, columns, key, skips=()):
     with open(path, "w", encoding="utf-8") as f:
         f.write("ATTACH TABLE _ UUID '00000000-0000-0000-0000-000000000001'\n(\n%s\n)\nENGINE = "
                 "MergeTree\nORDER BY (%s)\nSETTINGS index_granularity = 8192\n" % (
-                    ",\n".join("    `%s` %s" % (c.name, type_name(c)) for c in columns),
+                    ",\n".join(["    `%s` %s" % (c.name, type_name(c)) for c in columns] +
+                              ["    " + x.definition() for x in skips]),
                     ", ".join(key)))

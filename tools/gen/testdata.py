@@ -6,7 +6,8 @@
   kinds/text<0|1>.parquet   bytes of which most are no text, without and with a dictionary
   checksums/good.parquet, checksums/bad.parquet   pages with checksums; one of the latter is wrong
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
-  visits/   the rows of events as a MergeTree table of three parts, of which one has deleted rows;
+  visits/   the rows of events as a MergeTree table of three parts, of which one has deleted rows
+                   and lacks the table's skip indexes;
                    visits.sql is its definition
   damaged/   three parts that are not what their checksums say
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
@@ -36,7 +37,7 @@ import struct
 import sys
 
 from cases import cases
-from make_mergetree import write_definition, write_part
+from make_mergetree import Skip, write_definition, write_part
 from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
                           variant_field, write)
 from manyfiles import many_files
@@ -197,20 +198,25 @@ def visits(folder):
     rng = random.Random(12)
     rows = [event(rng, n) for n in range(1, 20001)]
     key = ("day", "id")
+    skips = [Skip("by_ts", "ts", "minmax", 2), Skip("by_amount", "amount", "minmax", 1),
+             Skip("customers", "customer", "bloom_filter", 1), Skip("urls", "url", "set(0)", 1),
+             Skip("few_kinds", "kind", "set(2)", 3),
+             Skip("words", "url", "tokenbf_v1(64, 2, 5)", 1),
+             Skip("letters", "url", "ngrambf_v1(3, 128, 2, 0)", 2)]
     table = os.path.join(folder, "visits")
     shutil.rmtree(table, ignore_errors=True)
     os.makedirs(table)
     with open(os.path.join(table, "format_version.txt"), "w", encoding="utf-8") as f:
         f.write("1")
     write_part(os.path.join(table, "all_1_1_0"), EVENT_COLUMNS, rows[:9000], key, 512, False,
-               sums=True)
+               sums=True, skips=skips)
     write_part(os.path.join(table, "all_2_2_0"), EVENT_COLUMNS, rows[9000:15000], key, 300, True,
-               sums=True)
+               sums=True, skips=skips)
     write_part(os.path.join(table, "all_3_3_0_4"), EVENT_COLUMNS + [Hidden],
                [r + (r[0] % 7 != 0,) for r in rows[15000:]], key, 1000, False, sums=True)
     # What a merge would have left over.
     write_part(os.path.join(table, "all_3_3_0"), EVENT_COLUMNS, rows[15000:], key, 1000, True)
-    write_definition(os.path.join(folder, "visits.sql"), EVENT_COLUMNS, key)
+    write_definition(os.path.join(folder, "visits.sql"), EVENT_COLUMNS, key, skips)
     damaged(os.path.join(folder, "damaged"), rows[:600], key)
     return twin_sql("visits", EVENT_COLUMNS,
                     rows[:15000] + [r for r in rows[15000:] if r[0] % 7 != 0])

@@ -149,6 +149,8 @@ typedef struct ax_exec_profile
     uint64_t files, files_done, splits, splits_done;
     int64_t bytes_total;
     uint64_t files_pruned[AX_PRUNED_CNT], splits_pruned[AX_PRUNED_CNT];
+    ax_granules_removed removed[AX_MAX_REMOVED];
+    uint32_t nremoved;
     ax_scan_stats scan;
     uint64_t requests, bytes_read, bytes_cached;
     uint64_t rows_out, groups, spilled_bytes;
@@ -184,7 +186,7 @@ void ax_exec_reply_file(ax_exec *x, int fd);
 ax_status ax_exec_feed(ax_exec *x, uint32_t input, const ax_batch *rows, bool *full) AX_MUST_USE;
 ax_status ax_exec_feed_end(ax_exec *x, uint32_t input) AX_MUST_USE;
 
-void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out);
+void ax_exec_profile_get(ax_exec *x, ax_exec_profile *out);
 const char *ax_exec_pipeline(const ax_exec *x, ax_arena *a, bool dot);
 
 #endif

@@ -352,6 +352,8 @@ struct ax_exec
     /* counters; relaxed */
     _Atomic uint64_t rows_out, splits, splits_done, host_calls, host_values;
     _Atomic uint64_t splits_pruned[AX_PRUNED_CNT], files_pruned[AX_PRUNED_CNT];
+    uint32_t nremoved;           /* guarded by lock, with: */
+    ax_granules_removed removed[AX_MAX_REMOVED];
     struct
     {
         _Atomic uint64_t rows_read, rows_after_filter, pages, pages_skipped, granules,

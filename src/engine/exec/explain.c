@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LOAD(field) atomic_load_explicit(&x->field, memory_order_relaxed)
@@ -121,7 +122,22 @@ static uint64_t all_granules(const ax_exec *x)
     return n * (x->runs > 1 ? x->runs : 1);
 }
 
-void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const ax_granules_removed *) a)->name, ((const ax_granules_removed *) b)->name);
+}
+
+/* By name, since lanes came in any order. */
+static void copy_removed(ax_exec *x, ax_exec_profile *out)
+{
+    pthread_mutex_lock(&x->lock);
+    memcpy(out->removed, x->removed, sizeof out->removed);
+    out->nremoved = x->nremoved;
+    pthread_mutex_unlock(&x->lock);
+    qsort(out->removed, out->nremoved, sizeof out->removed[0], by_name);
+}
+
+void ax_exec_profile_get(ax_exec *x, ax_exec_profile *out)
 {
     uint64_t end = x->end_ns != 0 ? x->end_ns : ax_exec_now_ns();
 
@@ -129,6 +145,7 @@ void ax_exec_profile_get(const ax_exec *x, ax_exec_profile *out)
     files_and_splits(x, out);
     scan_stats(x, &out->scan);
     out->scan.granules_total = all_granules(x);
+    copy_removed(x, out);
     for (uint32_t i = 0; i < AX_PRUNED_CNT; i++)
         out->splits_pruned[i] = LOAD(splits_pruned[i]);
     for (const ax_stage *st = x->stages; st != NULL && x->state == AX_ES_DRAINED; st = st->all_next)

@@ -448,8 +448,8 @@ static ax_status begin_split(ax_lane *l)
         return begin_read(l, AX_MATCH_ALL);
     }
     l->scan_state = AX_SCAN_PRUNE;
-    return l->format->prune_begin(&l->task, l->morsel, file_of(l)->bind, l->work.split, s->prune,
-                                  st->x->o.allow, &l->op);
+    return l->format->prune_begin(&l->task, l->morsel, file_of(l)->bind, l->work.split,
+                                  l->work.range, s->prune, st->x->o.allow, &l->op);
 }
 
 static void reset(ax_lane *l)
@@ -516,12 +516,30 @@ static void count_pruned(ax_lane *l, uint8_t by)
         atomic_fetch_add_explicit(&x->files_pruned[by], 1, memory_order_relaxed);
 }
 
+static void count_removed(ax_exec *x, const ax_removed *r)
+{
+    uint32_t i = 0;
+
+    if (r->granules == 0)
+        return;
+    pthread_mutex_lock(&x->lock);
+    while (i < x->nremoved && strncmp(x->removed[i].name, r->name, sizeof x->removed[i].name - 1))
+        i++;
+    if (i == x->nremoved && i < AX_MAX_REMOVED)
+        (void) strncpy(x->removed[x->nremoved++].name, r->name, sizeof x->removed[i].name - 1);
+    if (i < AX_MAX_REMOVED)
+        x->removed[i].granules += r->granules;
+    pthread_mutex_unlock(&x->lock);
+}
+
 static ax_status pruned(ax_lane *l)
 {
     ax_match match = l->ev.match;
     uint8_t by = l->ev.by < AX_PRUNED_CNT ? l->ev.by : AX_PRUNED_NOT;
     bool any = match != AX_MATCH_NONE;
 
+    for (uint32_t i = 0; i < l->ev.nremoved && !l->work.copy; i++)
+        count_removed(l->stage->x, &l->ev.removed[i]);
     /* The rows die with the operation. */
     if (any)
         AX_TRY(cut_rows(l, match == AX_MATCH_SOME ? l->ev.rows : NULL, &any));

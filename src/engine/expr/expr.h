@@ -170,13 +170,23 @@ typedef struct ax_bounds
     int64_t rows;      /* -1: unknown */
 } ax_bounds;
 
+/* A stretch of text that a value must contain, and whether it is the value's beginning or end. */
+typedef struct ax_text_part
+{
+    const uint8_t *p;
+    uint32_t len;
+    bool first, last;
+} ax_text_part;
+
 /* Who answers.  A callback that does not know returns false / AX_MATCH_SOME; NULL callbacks are
- * allowed.  has_any: may one of vals occur? (bloom filter, dictionary, set). */
+ * allowed.  has_any: may one of vals occur? (bloom filter, dictionary, set)  has_text: may a value
+ * occur that contains all of these parts? (filters of words or n-grams) */
 typedef struct ax_stats_src
 {
     void *self;
     bool (*bounds)(void *self, uint32_t col, ax_bounds *out);
     ax_match (*has_any)(void *self, uint32_t col, const ax_value *vals, uint32_t n);
+    ax_match (*has_text)(void *self, uint32_t col, const ax_text_part *part, uint32_t n);
 } ax_stats_src;
 
 /* ---- filters --------------------------------------------------------------------------------- */

@@ -148,7 +148,8 @@ static void test_match_sound(void **state)
         ax_filter *f;
         table t;
         stats s = {.t = &t};
-        ax_stats_src src = {&s, stats_bounds, rnd(2) ? stats_any : NULL};
+        ax_stats_src src = {.self = &s, .bounds = stats_bounds,
+                            .has_any = rnd(2) ? stats_any : NULL};
         ax_match m;
 
         ax_error_clear(&task.err);
@@ -216,6 +217,14 @@ static bool words_b_to_d(void *self, uint32_t col, ax_bounds *out)
     return true;
 }
 
+static bool no_nulls(void *self, uint32_t col, ax_bounds *out)
+{
+    (void) self;
+    (void) col;
+    *out = (ax_bounds){.rows = 10};
+    return true;
+}
+
 static ax_match match_of(ax_arena *a, ax_expr *e, ax_stats_src *src)
 {
     ax_filter *f;
@@ -228,7 +237,7 @@ static void test_match_cases(void **state)
 {
     ax_arena *a = ax_arena_create(&budget, 0);
     int64_t nulls = 0;
-    ax_stats_src src = {&nulls, one_to_ten, NULL}, text = {NULL, words_b_to_d, NULL};
+    ax_stats_src src = {.self = &nulls, .bounds = one_to_ten}, text = {.bounds = words_b_to_d};
     ax_type t4 = ax_type_make(AX_T_INT4), ts = ax_type_make(AX_T_TEXT);
     ax_value v[3] = {i4(20), i4(30), i4(5)}, num = {.type = ax_type_make(AX_T_NUMERIC)};
     ax_value no = {.type = ax_type_make(AX_T_BOOL)}, pat = {.type = ts};
@@ -291,13 +300,70 @@ static void test_match_cases(void **state)
     ax_arena_destroy(a);
 }
 
+/* Parts as "first literal last", one behind the other. */
+static ax_match note_text(void *self, uint32_t col, const ax_text_part *part, uint32_t n)
+{
+    char *out = (char *) self;
+
+    assert_int_equal(col, 0);
+    for (uint32_t i = 0; i < n; i++)
+        out += sprintf(out, "%s%.*s%s ", part[i].first ? "^" : "", (int) part[i].len, part[i].p,
+                       part[i].last ? "$" : "");
+    return AX_MATCH_NONE;
+}
+
+static void test_match_text(void **state)
+{
+    static const struct { ax_fn fn; const char *pat, *parts; ax_match want; } c[] = {
+        {AX_FN_LIKE, "%ab%", "ab ", AX_MATCH_NONE}, {AX_FN_LIKE, "ab%", "^ab ", AX_MATCH_NONE},
+        {AX_FN_LIKE, "%ab", "ab$ ", AX_MATCH_NONE},
+        {AX_FN_LIKE, "a_b%c\\%", "^a b c%$ ", AX_MATCH_NONE},
+        {AX_FN_LIKE, "%", "", AX_MATCH_ALL}, {AX_FN_LIKE, "_%", "", AX_MATCH_SOME},
+        {AX_FN_NOT_LIKE, "%ab%", "ab ", AX_MATCH_ALL},
+        {AX_FN_STARTS_WITH, "ab", "^ab ", AX_MATCH_NONE},
+        {AX_FN_STARTS_WITH, "", "", AX_MATCH_SOME},
+    };
+    ax_arena *a = ax_arena_create(&budget, 0);
+    ax_value pat = {.type = ax_type_make(AX_T_TEXT)};
+    int64_t nulls = 0;
+    ax_expr *s, *k;
+
+    (void) state;
+    OK(ax_expr_col(&task, a, 0, pat.type, &s));
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++)
+    {
+        char parts[200] = "";
+        ax_stats_src src = {.self = parts, .has_text = note_text, .bounds = no_nulls};
+
+        pat.u.s.p = (const uint8_t *) c[i].pat;
+        pat.u.s.len = (uint32_t) strlen(c[i].pat);
+        OK(ax_expr_const(&task, a, &pat, &k));
+        assert_int_equal(match_of(a, call(a, c[i].fn, s, k), &src), c[i].want);
+        assert_string_equal(parts, c[i].parts);
+    }
+    /* prefixes against bounds */
+    for (uint32_t i = 0; i < 4; i++)
+    {
+        static const char *const p[] = {"b", "a", "bd", "be"};
+        static const ax_match want[] = {AX_MATCH_ALL, AX_MATCH_NONE, AX_MATCH_SOME,
+                                        AX_MATCH_NONE};
+        ax_stats_src src = {.self = &nulls, .bounds = words_b_to_d};
+
+        pat.u.s.p = (const uint8_t *) p[i];
+        pat.u.s.len = (uint32_t) strlen(p[i]);
+        OK(ax_expr_const(&task, a, &pat, &k));
+        assert_int_equal(match_of(a, call(a, AX_FN_STARTS_WITH, s, k), &src), want[i]);
+    }
+    ax_arena_destroy(a);
+}
+
 /* ---- live bounds ----------------------------------------------------------------------------- */
 
 static void test_live(void **state)
 {
     ax_arena *a = ax_arena_create(&budget, 0);
     int64_t nulls = 0;
-    ax_stats_src src = {&nulls, one_to_ten, NULL};
+    ax_stats_src src = {.self = &nulls, .bounds = one_to_ten};
     ax_filter *f;
     ax_filter_lane *l;
     ax_value v[50], bound = i4(5);
@@ -749,6 +815,7 @@ int main(void)
         cmocka_unit_test(test_lanes),        cmocka_unit_test(reads_text),
         cmocka_unit_test(test_order_adapts),
         cmocka_unit_test(host_where_digits_end),
+        cmocka_unit_test(test_match_text),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -221,6 +221,39 @@ static uint32_t match_in(const ax_prog *p, const ax_node *n, const ax_stats_src 
 
 /* ---- LIKE ------------------------------------------------------------------------------------ */
 
+enum { MAX_PARTS = 16 };
+
+/* The literals of a pattern, as many as there is room for. */
+static uint32_t parts_of(const ax_like *l, ax_text_part *part)
+{
+    uint32_t n = 0;
+
+    if (l->kind != AX_LIKE_GENERAL)
+    {
+        part[0] = (ax_text_part){l->lit, l->lit_len, l->kind == AX_LIKE_PREFIX,
+                                 l->kind == AX_LIKE_SUFFIX};
+        return l->lit_len > 0;
+    }
+    for (uint32_t i = 0, end; i < l->pat_len && n < MAX_PARTS; i = end)
+    {
+        for (end = i; end < l->pat_len && l->wild[end] == 0;)
+            end++;
+        if (end > i)
+            part[n++] = (ax_text_part){l->pat + i, end - i, i == 0, end == l->pat_len};
+        end += end == i;
+    }
+    return n;
+}
+
+static uint32_t ask_text(const ax_node *col, const ax_text_part *part, uint32_t n, uint32_t s,
+                         const ax_stats_src *src)
+{
+    if (n == 0 || col->kind != AX_X_COL || src->has_text == NULL || !(s & T) ||
+        col->type.id == AX_T_BPCHAR)
+        return s;
+    return src->has_text(src->self, col->col, part, n) == AX_MATCH_NONE ? s & ~(uint32_t) T : s;
+}
+
 /* v against the values that begin with p: <0 before all of them, 0 among them, >0 behind. */
 static int cmp_prefix(const ax_value *v, const uint8_t *p, uint32_t n)
 {
@@ -235,6 +268,7 @@ static uint32_t match_like(const ax_prog *p, const ax_node *n, const ax_stats_sr
     range a = range_of(p, n->arg[0], src);
     const ax_like *l = ax_call_like(n->call);
     uint32_t s = base_set(&a, &a);
+    ax_text_part part[MAX_PARTS];
 
     if (l == NULL)
         return T | F | N | s;
@@ -260,8 +294,33 @@ static uint32_t match_like(const ax_prog *p, const ax_node *n, const ax_stats_sr
             s |= T;
         if (l->kind != AX_LIKE_ALL && !(inside && only_prefix))
             s |= F;
+        s = ask_text(&p->node[n->arg[0]], part, parts_of(l, part), s, src);
     }
     return n->fn == AX_FN_NOT_LIKE ? swap_tf(s) : s;
+}
+
+static uint32_t match_starts_with(const ax_prog *p, const ax_node *n, const ax_stats_src *src)
+{
+    range a = range_of(p, n->arg[0], src);
+    const ax_node *c = &p->node[n->arg[1]];
+    uint32_t s = base_set(&a, &a), len;
+    ax_text_part part;
+
+    if (c->kind != AX_X_CONST || n->can_raise)
+        return T | F | N | s | (n->can_raise ? R : 0);
+    if (c->val.null)
+        return N | s;
+    part = (ax_text_part){c->val.u.s.p, c->val.u.s.len, true, false};
+    len = part.len;
+    if (!a.may_value)
+        return s;
+    if ((!a.has_min || cmp_prefix(&a.min, part.p, len) <= 0) &&
+        (!a.has_max || cmp_prefix(&a.max, part.p, len) >= 0))
+        s |= T;
+    if (!a.has_min || !a.has_max || cmp_prefix(&a.min, part.p, len) != 0 ||
+        cmp_prefix(&a.max, part.p, len) != 0)
+        s |= F;
+    return ask_text(&p->node[n->arg[0]], &part, len > 0, s, src);
 }
 
 /* ---- booleans -------------------------------------------------------------------------------- */
@@ -316,6 +375,7 @@ static uint32_t match_call(const ax_prog *p, const ax_node *n, const ax_stats_sr
         case AX_FN_NOT_DISTINCT: return match_call_compare(p, n, src);
         case AX_FN_LIKE:
         case AX_FN_NOT_LIKE: return match_like(p, n, src);
+        case AX_FN_STARTS_WITH: return match_starts_with(p, n, src);
         case AX_FN_NOT: return swap_tf(ax_match_node(p, n->arg[0], src));
         case AX_FN_IS_NULL:
         case AX_FN_IS_NOT_NULL:

@@ -208,6 +208,9 @@ typedef struct ax_fmt_event
     uint8_t by;                /* DONE of a pruning with NONE: ax_pruned_by */
     const struct ax_rowset *rows; /* DONE of a pruning with SOME: rows that may match, or NULL: all;
                                * dies with the operation */
+    const struct ax_removed *removed; /* [nremoved] DONE of a pruning: which index removed how many
+                               * granules; dies with the operation */
+    uint32_t nremoved;
     const ax_host_need *host;  /* NEED with need.n == 0: the filter waits for the host */
     uint32_t epoch;            /* NEED with need.n == 0 and host NULL: req.share has another epoch
                                 * when going on makes sense */
@@ -216,6 +219,11 @@ typedef struct ax_fmt_event
 typedef enum ax_pruned_by { AX_PRUNED_NOT, AX_PRUNED_PARTITION, AX_PRUNED_MINMAX, AX_PRUNED_BLOOM,
     AX_PRUNED_DICTIONARY, AX_PRUNED_PAGE_INDEX, AX_PRUNED_PRIMARY_KEY, AX_PRUNED_SKIP_INDEX,
     AX_PRUNED_LIMIT, AX_PRUNED_CNT } ax_pruned_by;
+
+/* Granules that an index of this name left out: of one pruning, and of a run. */
+typedef struct ax_removed { const char *name; uint32_t granules; } ax_removed;
+enum { AX_MAX_REMOVED = 32 };
+typedef struct ax_granules_removed { char name[64]; uint64_t granules; } ax_granules_removed;
 
 /* Rows of a split as ascending, disjoint ranges [begin, end). */
 typedef struct ax_rowrange { uint32_t begin, end; } ax_rowrange;
@@ -350,9 +358,11 @@ struct ax_format
     double (*width)(const ax_fmt_bind *b, uint32_t col);
 
     /* Prune one split: may rows match `f` (columns numbered like bind->col)?  Uses metadata, then
-     * whatever `allow` permits to read (bloom filters, dictionaries, page indexes). */
+     * whatever `allow` permits to read (bloom filters, dictionaries, page indexes).  Only rows of
+     * `within` are asked about (end 0: all); what is said of others need not be true. */
     ax_status (*prune_begin)(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
-                             const ax_filter *f, uint32_t allow, ax_fmt_op **out);
+                             ax_rowrange within, const ax_filter *f, uint32_t allow,
+                             ax_fmt_op **out);
 
     /* Scan one split.  The operation may be handed to another task between steps. */
     ax_status (*scan_begin)(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_fmt_op **out);

@@ -441,10 +441,12 @@ static int by_mutation(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One command in parentheses, escaped once more by the file: a line, when it changes columns. */
+/* One command in parentheses, escaped once more by the file: a line, when it changes columns or
+ * indexes. */
 static void command(char **at, const char *p, const char *end)
 {
-    static const char *const words[] = {"RENAME COLUMN ", "DROP COLUMN ", "CLEAR COLUMN "};
+    static const char *const words[] = {"RENAME COLUMN ", "DROP COLUMN ", "CLEAR COLUMN ",
+                                        "DROP INDEX ", "CLEAR INDEX "};
     bool wanted = false;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

@@ -185,9 +185,7 @@ static ax_status key_column(ax_task *t, ax_mt_part *p, text s, ax_mt_keycol *k)
     return call(t, p, s, k);
 }
 
-/* The key's columns; *known: all their types are. */
-static ax_status parse_key(ax_task *t, ax_mt_part *p, const char *s, size_t n, ax_mt_keys *keys,
-                           bool *known)
+ax_status ax_mt_exprs_parse(ax_task *t, ax_mt_part *p, const char *s, size_t n, ax_mt_keys *keys)
 {
     text all = {s, s + n}, piece;
     uint32_t count = 1, i;
@@ -196,16 +194,24 @@ static ax_status parse_key(ax_task *t, ax_mt_part *p, const char *s, size_t n, a
         count += s[i] == ',';
     AX_NEW(t, keys->col,
            (ax_mt_keycol *) ax_arena_alloc0(p->base.arena, count * sizeof *keys->col));
-    *known = true;
-    while (next_piece(&all, &piece) && *known)
+    while (next_piece(&all, &piece))
     {
         ax_mt_keycol *k = &keys->col[keys->ncols++];
 
         k->column = -1;
         AX_TRY(key_column(t, p, piece, k));
-        *known = k->type != NULL;
     }
-    *known = *known && keys->ncols > 0;
+    return AX_OK;
+}
+
+/* The key's columns; *known: all their types are. */
+static ax_status parse_key(ax_task *t, ax_mt_part *p, const char *s, size_t n, ax_mt_keys *keys,
+                           bool *known)
+{
+    AX_TRY(ax_mt_exprs_parse(t, p, s, n, keys));
+    *known = keys->ncols > 0;
+    for (uint32_t i = 0; i < keys->ncols; i++)
+        *known = *known && keys->col[i].type != NULL;
     return AX_OK;
 }
 

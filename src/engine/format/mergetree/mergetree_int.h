@@ -14,6 +14,7 @@
  *   bind.c conv.c declared columns, and values to vectors
  *   json.c        values of nested types as JSON text
  *   prune.c       which granules may match
+ *   skip.c skip_read.c skip_hash.c   skip indexes (skip_int.h)
  *   scan.c        the step machine: filter columns first
  *   facts.c       what is in parts, for people
  *
@@ -331,6 +332,9 @@ typedef struct ax_mt_part
     pthread_mutex_t lock;         /* guards the arena for what is loaded later */
     const ax_mt_keys *keys;       /* the primary index; NULL: none, or not to be taken apart */
     uint32_t *split_gran;         /* [nsplits + 1] granules at which splits begin */
+    struct ax_mt_skip *skip;      /* [nskips] its skip indexes (skip_int.h) */
+    uint32_t nskips;
+    const ax_mt_member *skip_pack; /* skp_idx.packed, where skip indexes may be; or NULL */
 } ax_mt_part;
 
 /* Member by name, or NULL. */
@@ -738,6 +742,10 @@ ax_status ax_mt_single(ax_task *t, const ax_mt_type *ty, ax_cur *c, ax_mt_value 
 ax_status ax_mt_keys_load(ax_task *t, ax_mt_part *p, ax_arena *scratch, const char *key,
                           size_t nkey, const uint8_t *s, size_t n, bool compressed) AX_MUST_USE;
 
+/* Columns and functions of a list of expressions, as far as they are known: others have no type. */
+ax_status ax_mt_exprs_parse(ax_task *t, ax_mt_part *p, const char *s, size_t n, ax_mt_keys *out)
+    AX_MUST_USE;
+
 /* Is partition.dat (s NULL: it is missing) that of the part's name, as far as the values of the
  * partition key are numbers?  ECORRUPT: no. */
 ax_status ax_mt_partition_check(ax_task *t, ax_mt_part *p, const char *key, size_t nkey,
@@ -768,7 +776,8 @@ ax_status ax_mt_scan_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_U
 void ax_mt_scan_end(ax_fmt_op *op);
 
 ax_status ax_mt_prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
-                            const ax_filter *f, uint32_t allow, ax_fmt_op **out) AX_MUST_USE;
+                            ax_rowrange within, const ax_filter *f, uint32_t allow,
+                            ax_fmt_op **out) AX_MUST_USE;
 ax_status ax_mt_prune_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
 void ax_mt_prune_end(ax_fmt_op *op);
 

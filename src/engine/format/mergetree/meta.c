@@ -214,6 +214,8 @@ ax_status ax_mt_mutations_apply(ax_task *t, ax_mt_part *p)
         ax_mt_column *c;
 
         s += n;
+        if (literal(&x, "DROP INDEX ") || literal(&x, "CLEAR INDEX "))
+            continue; /* skip.c minds that there is one */
         if (!rename && !literal(&x, "DROP COLUMN "))
             AX_TRY(expect(&x, "CLEAR COLUMN "));
         AX_TRY(name_of(&x, &from));

@@ -13,7 +13,7 @@
  * part were empty: who asks for facts.c's verdicts wants to see all that is wrong.
  *
  * Format: mergetree.md, "Files of a part". */
-#include "mergetree_int.h"
+#include "skip_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,7 +447,10 @@ static ax_status done(ax_task *t, open_op *o, ax_fmt_event *ev)
     AX_CHECK(t, p->rows == 0 || p->ngran > 0, AX_ECORRUPT,
              "part has %lld rows and no marks", (long long) p->rows);
     if (!only_listed(o))
+    {
         AX_TRY(load_keys(t, o));
+        AX_TRY(ax_mt_skips_find(t, p));
+    }
     AX_TRY(ax_mt_splits_make(t, p));
     p->base.nrows = p->row_exists >= 0 ? -1 : p->rows;
     o->state = OPENED;

@@ -11,13 +11,22 @@
  * is halved.  Ends that are left out are so only where values are discrete, or where a lower end is
  * text; other boxes are a little too large, which costs nothing but work.
  *
+ * Granules that are left are asked about one by one, with what skip indexes say of each: one index
+ * after the other, so that it can be told which of them removed a granule.  What they say adds up,
+ * and sets are run through the conditions that have no other columns.
+ *
  * Of keys that are a function of a column which goes up with it (toYYYYMM), the bounds of the
  * column are worked out; other functions tell nothing.
  *
  * Format: mergetree.md, "Primary index". */
-#include "mergetree_int.h"
+#include "skip_int.h"
 
 enum { MAX_KEY = 16, DAY = 86400 };
+
+/* Granules whose skip indexes are read at once. */
+enum { WINDOW = 256 };
+
+enum { START, SKIPS, BYTES, FINISHED };
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -169,21 +178,41 @@ typedef struct side { const ax_mt_value *v; bool excluded; } side;
 
 typedef struct box { side lo[MAX_KEY], hi[MAX_KEY]; } box;
 
+/* Granules in ascending order. */
+typedef struct ranges { ax_rowrange *range; uint32_t n, cap; } ranges;
+
 typedef struct prune_op
 {
     ax_mt_op op;
+    uint8_t state;
     const ax_mt_bind *bind;
     ax_mt_part *part;
     uint32_t split, allow;
+    uint64_t row0;                /* of the split in the part */
+    ax_rowrange within;           /* rows of the split that are asked about */
+    uint32_t g0, g1;              /* their granules */
     const ax_filter *filter;
     ax_arena *a;
     ax_arena *scratch;
     uint32_t ncols;               /* key columns looked at */
     box box;
     bool impossible;              /* bounds asked for: the box is empty */
-    bool sure;                    /* every granule so far matches as a whole */
-    ax_rowrange *range;           /* [n] */
-    uint32_t n, cap;
+    ranges may;                   /* granules that may match so far */
+
+    ax_mt_skips *skips;           /* NULL: none are of use */
+    uint32_t active;              /* indexes that may be asked now */
+    bool *asked[3];               /* [ncols of the binding] by bounds, values, text: while indexes
+                                   * are chosen */
+    ranges before;                /* granules that skip indexes are asked about, */
+    uint32_t range_no, from, to;  /* and those of the window */
+    ax_filter_lane *lane;         /* for values of sets */
+    ax_batch values;
+    ax_dict **labels;             /* [ncols of the binding] */
+    uint32_t set_at[MT_MAX_SKIPS]; /* index granule + 1 of which set_none tells */
+    bool set_none[MT_MAX_SKIPS];
+    ax_removed removed[MT_MAX_SKIPS + 2];
+    uint32_t nremoved;
+    ax_rowset rows;
 } prune_op;
 
 /* Narrow the bounds by one side. */
@@ -308,6 +337,37 @@ bool ax_mt_part_bounds(const ax_mt_conv *c, const ax_mt_part *p, ax_bounds *out)
     return true;
 }
 
+/* What index i, a minmax, says of a column. */
+static void skip_bounds(prune_op *o, const ax_mt_skip_reader *r, const ax_mt_conv *c,
+                        ax_bounds *out)
+{
+    for (uint32_t i = 0; i < r->def->ncols; i++)
+    {
+        const ax_mt_keycol *k = &r->def->col[i];
+        const ax_mt_type *ty = c->column->type;
+        side lo = {&r->value[2 * i], false}, hi = {&r->value[2 * i + 1], false};
+
+        if (k->column < 0 || &o->part->column[k->column] != c->column || !r->known[i])
+            continue;
+        if (k->fn == MT_K_COLUMN && !r->def->old)
+            note_nulls(&lo, &hi, ty, out);
+        if (!c->ordered && !(k->fn == MT_K_COLUMN && same_value(lo.v, hi.v)))
+            continue;
+        if (k->fn == MT_K_COLUMN)
+        {
+            narrow(o, c, &lo, false, out);
+            /* NaN is no maximum of ClickHouse's. */
+            if (c->src->id != MT_FLOAT && c->src->id != MT_BFLOAT16)
+                narrow(o, c, &hi, true, out);
+        }
+        else if (k->fn > MT_K_COLUMN && !nullable(ty))
+        {
+            narrow_through(k, c, &lo, false, out);
+            narrow_through(k, c, &hi, true, out);
+        }
+    }
+}
+
 /* Bounds of declared column `col` in the current box. */
 static bool box_bounds(void *self, uint32_t col, ax_bounds *out)
 {
@@ -341,15 +401,84 @@ static bool box_bounds(void *self, uint32_t col, ax_bounds *out)
             narrow_through(k, c, hi, true, out);
         }
     }
+    for (uint32_t i = 0; i < o->active; i++)
+        if (o->skips->reader[i].def->kind == MT_S_MINMAX && o->skips->reader[i].marks.n > 0)
+            skip_bounds(o, &o->skips->reader[i], c, out);
     if (out->has_min && out->has_max && ax_value_cmp(&out->min, &out->max) > 0 && out->nulls == 0)
         o->impossible = true;
     return out->has_min || out->has_max || out->nulls >= 0;
 }
 
+/* The filter of column `col` in index i, or NULL. */
+static const uint8_t *bits_of(const prune_op *o, uint32_t i, uint32_t col)
+{
+    const ax_mt_skip_reader *r = &o->skips->reader[i];
+    const ax_mt_conv *c = &o->bind->conv[col];
+
+    if (r->def->kind < MT_S_BLOOM || r->marks.n == 0 || c->column == NULL || r->nbytes == 0)
+        return NULL;
+    for (uint32_t k = 0; k < r->def->ncols; k++)
+    {
+        const ax_mt_keycol *e = &r->def->col[k];
+
+        if (e->fn == MT_K_COLUMN && &o->part->column[e->column] == c->column)
+            return r->bits[k];
+    }
+    return NULL;
+}
+
+static bool value_may(const ax_mt_skip_reader *r, const ax_mt_conv *c, const uint8_t *bits,
+                      const ax_value *v)
+{
+    uint64_t hash;
+    bool none;
+
+    if (r->def->kind != MT_S_BLOOM)
+        return c->kind != MT_C_STR ||
+               ax_mt_words_may(r->def, bits, v->u.s.p, v->u.s.len, true, true);
+    if (v->null || !ax_mt_bloom_hash(c, v, &hash, &none))
+        return true;
+    return !none && ax_mt_bloom_may(bits, r->nbytes, r->def->hashes, hash);
+}
+
+static ax_match has_any(void *self, uint32_t col, const ax_value *vals, uint32_t n)
+{
+    prune_op *o = (prune_op *) self;
+
+    for (uint32_t i = 0; i < o->active; i++)
+    {
+        const uint8_t *bits = bits_of(o, i, col);
+        bool may = bits == NULL;
+
+        for (uint32_t k = 0; k < n && !may; k++)
+            may = value_may(&o->skips->reader[i], &o->bind->conv[col], bits, &vals[k]);
+        if (!may)
+            return AX_MATCH_NONE;
+    }
+    return AX_MATCH_SOME;
+}
+
+static ax_match has_text(void *self, uint32_t col, const ax_text_part *part, uint32_t n)
+{
+    prune_op *o = (prune_op *) self;
+
+    for (uint32_t i = 0; i < o->active && o->bind->conv[col].kind == MT_C_STR; i++)
+    {
+        const ax_mt_skip *x = o->skips->reader[i].def;
+        const uint8_t *bits = x->kind > MT_S_BLOOM ? bits_of(o, i, col) : NULL;
+
+        for (uint32_t k = 0; k < n && bits != NULL; k++)
+            if (!ax_mt_words_may(x, bits, part[k].p, part[k].len, part[k].first, part[k].last))
+                return AX_MATCH_NONE;
+    }
+    return AX_MATCH_SOME;
+}
+
 /* Ask the filter of the current box. */
 static ax_match ask(prune_op *o)
 {
-    ax_stats_src src = {.self = o, .bounds = box_bounds};
+    ax_stats_src src = {.self = o, .bounds = box_bounds, .has_any = has_any,
+                        .has_text = has_text};
     ax_match m;
 
     o->impossible = false;
@@ -440,27 +569,25 @@ static ax_match check(prune_op *o, uint32_t b, uint32_t e)
 
 static ax_status emit(ax_task *t, prune_op *o, uint32_t b, uint32_t e)
 {
-    const ax_mt_part *p = o->part;
-    uint64_t row0 = p->row_at[p->split_gran[o->split]];
-    ax_rowrange r = {(uint32_t) (p->row_at[b] - row0), (uint32_t) (p->row_at[e] - row0)};
+    ranges *r = &o->may;
 
-    if (o->n > 0 && o->range[o->n - 1].end == r.begin)
+    if (r->n > 0 && r->range[r->n - 1].end == b)
     {
-        o->range[o->n - 1].end = r.end;
+        r->range[r->n - 1].end = e;
         return AX_OK;
     }
-    if (o->n == o->cap)
+    if (r->n == r->cap)
     {
-        uint32_t cap = o->cap == 0 ? 16 : o->cap * 2;
+        uint32_t cap = r->cap == 0 ? 16 : r->cap * 2;
         ax_rowrange *grown;
 
         AX_NEW(t, grown, (ax_rowrange *) ax_arena_alloc(o->a, cap * sizeof *grown));
-        if (o->n > 0)
-            memcpy(grown, o->range, o->n * sizeof *grown);
-        o->range = grown;
-        o->cap = cap;
+        if (r->n > 0)
+            memcpy(grown, r->range, r->n * sizeof *grown);
+        r->range = grown;
+        r->cap = cap;
     }
-    o->range[o->n++] = r;
+    r->range[r->n++] = (ax_rowrange){b, e};
     return AX_OK;
 }
 
@@ -473,20 +600,257 @@ static ax_status search(ax_task *t, prune_op *o, uint32_t b, uint32_t e)
     if (m == AX_MATCH_NONE)
         return AX_OK;
     if (m == AX_MATCH_ALL || e - b == 1)
-    {
-        o->sure = o->sure && m == AX_MATCH_ALL;
         return emit(t, o, b, e);
-    }
     AX_TRY(search(t, o, b, b + (e - b) / 2));
     return search(t, o, b + (e - b) / 2, e);
+}
+
+/* ---- what was removed ------------------------------------------------------------------------ */
+
+/* How many of granules [b, e) begin with a row that is asked about: the rest is of another piece of
+ * the split. */
+static uint32_t counted(const prune_op *o, uint32_t b, uint32_t e)
+{
+    return e - b - (b == o->g0 && o->part->row_at[b] < o->row0 + o->within.begin);
+}
+
+static void removed(prune_op *o, const char *name, uint32_t n)
+{
+    if (n > 0)
+        o->removed[o->nremoved++] = (ax_removed){name, n};
+}
+
+/* ---- skip indexes ---------------------------------------------------------------------------- */
+
+static bool note_bounds(void *self, uint32_t col, ax_bounds *out)
+{
+    prune_op *o = (prune_op *) self;
+
+    o->asked[0][col] = true;
+    return box_bounds(self, col, out);
+}
+
+static ax_match note_values(void *self, uint32_t col, const ax_value *vals, uint32_t n)
+{
+    (void) vals;
+    (void) n;
+    ((prune_op *) self)->asked[1][col] = true;
+    return AX_MATCH_SOME;
+}
+
+static ax_match note_text(void *self, uint32_t col, const ax_text_part *part, uint32_t n)
+{
+    (void) part;
+    (void) n;
+    ((prune_op *) self)->asked[2][col] = true;
+    return AX_MATCH_SOME;
+}
+
+/* Does a column of the index equal declared column `col`? */
+static bool has_column(const prune_op *o, const ax_mt_skip *x, uint32_t col, bool plain)
+{
+    const ax_mt_column *c = o->bind->conv[col].column;
+
+    for (uint32_t i = 0; i < x->ncols; i++)
+        if (c != NULL && x->col[i].column >= 0 && &o->part->column[x->col[i].column] == c &&
+            (x->col[i].fn == MT_K_COLUMN || (!plain && x->col[i].fn > MT_K_COLUMN)))
+            return true;
+    return false;
+}
+
+/* Is the step a condition on the set's columns alone, that may be asked of any value? */
+static bool of_set(const prune_op *o, const ax_mt_skip *x, uint32_t step)
+{
+    uint32_t n;
+    const uint32_t *cols = ax_filter_step_columns(o->filter, step, &n);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!has_column(o, x, cols[i], true))
+            return false;
+    return n > 0 && ax_filter_step_apart(o->filter, step);
+}
+
+static bool useful(const prune_op *o, const ax_mt_skip *x)
+{
+    if (x->kind == MT_S_SET)
+    {
+        for (uint32_t i = 0; i < ax_filter_steps(o->filter); i++)
+            if (of_set(o, x, i))
+                return true;
+        return false;
+    }
+    for (uint32_t col = 0; col < o->bind->base.ncols; col++)
+        if ((x->kind == MT_S_MINMAX && o->asked[0][col] && has_column(o, x, col, false)) ||
+            (x->kind >= MT_S_BLOOM && o->asked[1][col] && has_column(o, x, col, true)) ||
+            (x->kind > MT_S_BLOOM && o->asked[2][col] && has_column(o, x, col, true)))
+            return true;
+    return false;
+}
+
+/* Which indexes can tell something about the filter? */
+static ax_status choose_skips(ax_task *t, prune_op *o)
+{
+    const ax_mt_part *p = o->part;
+    const ax_mt_skip *def[MT_MAX_SKIPS];
+    ax_stats_src src = {.self = o, .bounds = note_bounds, .has_any = note_values,
+                        .has_text = note_text};
+    uint32_t n = 0, ncols = o->bind->base.ncols;
+
+    if (p->nskips == 0 || (o->allow & AX_ALLOW_SKIP_INDEX) == 0)
+        return AX_OK;
+    for (int i = 0; i < 3; i++)
+        AX_NEW(t, o->asked[i], (bool *) ax_arena_alloc0(o->a, ncols + 1));
+    set_free(o, 0);
+    (void) ax_filter_match(o->filter, &src);
+    ax_arena_reset(o->scratch);
+    for (uint32_t i = 0; i < p->nskips && n < MT_MAX_SKIPS; i++)
+        if (useful(o, &p->skip[i]))
+            def[n++] = &p->skip[i];
+    if (n == 0)
+        return AX_OK;
+    AX_NEW(t, o->skips, (ax_mt_skips *) ax_arena_alloc0(o->a, sizeof *o->skips));
+    AX_NEW(t, o->labels, (ax_dict **) ax_arena_alloc0(o->a, (ncols + 1) * sizeof *o->labels));
+    AX_NEW(t, o->values.col, (ax_vec *) ax_arena_alloc0(o->a, (ncols + 1) * sizeof(ax_vec)));
+    o->values.ncols = ncols;
+    for (uint32_t i = 0; i < n; i++)
+        o->removed[o->nremoved + i].name = def[i]->name;
+    AX_TRY(ax_filter_lane_create(t, o->a, o->filter, &o->lane));
+    return ax_mt_skips_begin(t, o->a, p, def, n, o->allow, o->skips);
+}
+
+/* The next n values of the set's columns into the batch.  *known: they have declared values. */
+static ax_status set_values(ax_task *t, prune_op *o, ax_mt_skip_reader *r, uint32_t n, bool *known)
+{
+    const ax_mt_skip *x = r->def;
+
+    memset(o->values.col, 0, o->values.ncols * sizeof(ax_vec));
+    for (uint32_t k = 0; k < x->ncols; k++)
+    {
+        ax_mt_vals v = {0};
+
+        AX_TRY(ax_mt_skip_values(t, r, k, n, &v));
+        for (uint32_t col = 0; col < o->values.ncols; col++)
+        {
+            const ax_mt_conv *c = &o->bind->conv[col];
+            uint32_t fail_row = UINT32_MAX;
+            ax_status st;
+
+            if (x->col[k].fn != MT_K_COLUMN || c->column != &o->part->column[x->col[k].column])
+                continue;
+            st = ax_mt_conv_vec(t, c, r->root[k].node, &v, n, &r->win, o->a, &o->labels[col],
+                                &o->values.col[col], &fail_row);
+            if (st != AX_OK && fail_row == UINT32_MAX)
+                return st;
+            *known = *known && st == AX_OK;
+            ax_error_clear(&t->err);
+        }
+    }
+    return AX_OK;
+}
+
+/* Does no value of set i pass the conditions on its columns? */
+static ax_status ask_set(ax_task *t, prune_op *o, uint32_t i, bool *none)
+{
+    ax_mt_skip_reader *r = &o->skips->reader[i];
+    bool known = true;
+    uint32_t n;
+
+    *none = false;
+    if (r->marks.n == 0 || r->count == 0)
+        return AX_OK;
+    for (uint64_t from = 0; from < r->count; from += n)
+    {
+        ax_batch *b = &o->values;
+
+        AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
+        n = r->count - from < AX_BATCH_ROWS ? (uint32_t) (r->count - from) : AX_BATCH_ROWS;
+        AX_TRY(set_values(t, o, r, n, &known));
+        b->arena = r->batch.arena;
+        b->nrows = b->nsel = n;
+        b->sel = NULL;
+        for (uint32_t step = 0; known && step < ax_filter_steps(o->filter) && b->nsel > 0; step++)
+        {
+            ax_eval_result e = {.fail_row = UINT32_MAX};
+
+            if (!of_set(o, r->def, step))
+                continue;
+            AX_TRY(ax_filter_step(t, o->lane, step, b, &e));
+            known = e.need == NULL;
+        }
+        if (!known || b->nsel > 0)
+            return AX_OK;
+    }
+    *none = true;
+    return AX_OK;
+}
+
+/* May granule g match, by all indexes?  *by: the one that removed it. */
+static ax_status ask_skips(ax_task *t, prune_op *o, uint32_t g, bool *may, uint32_t *by)
+{
+    ax_mt_skips *s = o->skips;
+
+    *may = true;
+    for (uint32_t i = 0; i < s->n && *may; i++)
+    {
+        uint32_t j = g / s->reader[i].def->granularity + 1;
+
+        *by = i;
+        AX_TRY(ax_mt_skip_at(t, s, i, g));
+        o->active = i + 1;
+        if (s->reader[i].def->kind != MT_S_SET)
+            *may = check(o, g, g + 1) != AX_MATCH_NONE;
+        else if (o->set_at[i] != j)
+        {
+            AX_TRY(ask_set(t, o, i, &o->set_none[i]));
+            o->set_at[i] = j;
+        }
+        if (s->reader[i].def->kind == MT_S_SET)
+            *may = !o->set_none[i];
+    }
+    o->active = 0;
+    return AX_OK;
+}
+
+/* The next granules to be asked about; false: there are none. */
+static bool next_window(prune_op *o)
+{
+    const ranges *r = &o->before;
+
+    if (o->range_no < r->n && o->to == r->range[o->range_no].end)
+        o->range_no++;
+    if (o->range_no == r->n)
+        return false;
+    o->from = o->to > r->range[o->range_no].begin ? o->to : r->range[o->range_no].begin;
+    o->to = r->range[o->range_no].end;
+    if (o->to - o->from > WINDOW)
+        o->to = o->from + WINDOW;
+    return true;
+}
+
+static ax_status ask_window(ax_task *t, prune_op *o)
+{
+    for (uint32_t g = o->from; g < o->to; g++)
+    {
+        bool may;
+        uint32_t by = 0;
+
+        AX_TRY(ask_skips(t, o, g, &may, &by));
+        if (may)
+            AX_TRY(emit(t, o, g, g + 1));
+        else
+            o->removed[o->nremoved + by].granules += counted(o, g, g + 1);
+    }
+    return AX_OK;
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
 ax_status ax_mt_prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
-                            const ax_filter *f, uint32_t allow, ax_fmt_op **out)
+                            ax_rowrange within, const ax_filter *f, uint32_t allow,
+                            ax_fmt_op **out)
 {
     prune_op *o;
+    const ax_mt_part *p = (const ax_mt_part *) b->file;
 
     AX_NEW(t, o, (prune_op *) ax_arena_alloc0(a, sizeof *o));
     o->op.kind = MT_OP_PRUNE;
@@ -496,46 +860,119 @@ ax_status ax_mt_prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint3
     o->filter = f;
     o->allow = allow;
     o->a = a;
+    o->g0 = p->split_gran[split];
+    o->g1 = p->split_gran[split + 1];
+    o->row0 = p->row_at[o->g0];
+    o->within = within;
+    if (within.end > 0)
+    {
+        o->g0 = ax_mt_granule_of(p, o->row0 + within.begin);
+        o->g1 = ax_mt_granule_of(p, o->row0 + within.end - 1) + 1;
+    }
     AX_NEW(t, o->scratch, ax_arena_create(ax_arena_budget(a), 4096));
     *out = (ax_fmt_op *) o;
     return AX_OK;
 }
 
+static ax_status finish(ax_task *t, prune_op *o, ax_match match, uint8_t by, ax_fmt_event *ev)
+{
+    const ax_mt_part *p = o->part;
+    ax_rowrange *r;
+
+    o->state = FINISHED;
+    ev->step = AX_STEP_DONE;
+    ev->match = match;
+    ev->by = match == AX_MATCH_NONE ? by : AX_PRUNED_NOT;
+    ev->removed = o->removed;
+    ev->nremoved = o->nremoved + (o->skips != NULL ? o->skips->n : 0);
+    if (match != AX_MATCH_SOME)
+        return AX_OK;
+    AX_NEW(t, r, (ax_rowrange *) ax_arena_alloc(o->a, (o->may.n + 1) * sizeof *r));
+    for (uint32_t i = 0; i < o->may.n; i++)
+        r[i] = (ax_rowrange){(uint32_t) (p->row_at[o->may.range[i].begin] - o->row0),
+                             (uint32_t) (p->row_at[o->may.range[i].end] - o->row0)};
+    o->rows = (ax_rowset){r, o->may.n};
+    ev->rows = &o->rows;
+    return AX_OK;
+}
+
+static ax_status start(ax_task *t, prune_op *o, ax_fmt_event *ev)
+{
+    const ax_mt_part *p = o->part;
+    uint32_t all = counted(o, o->g0, o->g1), kept = 0;
+    ax_match m = ask(o);
+
+    if (m == AX_MATCH_NONE)
+        removed(o, "min/max", all);
+    if (m != AX_MATCH_SOME)
+        return finish(t, o, m, AX_PRUNED_MINMAX, ev);
+    if (p->keys != NULL && (o->allow & AX_ALLOW_PRIMARY_KEY) != 0)
+        o->ncols = p->keys->ncols < MAX_KEY ? p->keys->ncols : MAX_KEY;
+    if (o->ncols > 0)
+        AX_TRY(search(t, o, o->g0, o->g1));
+    else
+        AX_TRY(emit(t, o, o->g0, o->g1));
+    for (uint32_t i = 0; i < o->may.n; i++)
+        kept += counted(o, o->may.range[i].begin, o->may.range[i].end);
+    removed(o, "primary key", all - kept);
+    if (o->may.n == 0)
+        return finish(t, o, AX_MATCH_NONE, AX_PRUNED_PRIMARY_KEY, ev);
+    AX_TRY(choose_skips(t, o));
+    if (o->skips == NULL)
+        return finish(t, o, AX_MATCH_SOME, AX_PRUNED_NOT, ev);
+    o->before = o->may;
+    o->may = (ranges){NULL, 0, 0};
+    o->state = SKIPS;
+    return AX_OK;
+}
+
+static ax_status step(ax_task *t, prune_op *o, ax_fmt_event *ev)
+{
+    bool ready;
+
+    if (o->state == START)
+    {
+        AX_TRY(start(t, o, ev));
+        if (o->state == FINISHED)
+            return AX_OK;
+    }
+    if (o->state == SKIPS)
+    {
+        AX_TRY(ax_mt_skips_open(t, o->skips, ev, &ready));
+        if (!ready)
+            return AX_OK;
+    }
+    else if (o->state == BYTES)
+    {
+        AX_TRY(ax_mt_skips_take(t, o->skips));
+        AX_TRY(ask_window(t, o));
+    }
+    o->state = BYTES;
+    while (next_window(o))
+    {
+        if (ax_mt_skips_ask(o->skips, o->from, o->to, ev))
+            return AX_OK;
+        AX_TRY(ask_window(t, o));
+    }
+    return finish(t, o, o->may.n > 0 ? AX_MATCH_SOME : AX_MATCH_NONE, AX_PRUNED_SKIP_INDEX, ev);
+}
+
 ax_status ax_mt_prune_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
 {
     prune_op *o = (prune_op *) op;
-    ax_mt_part *p = o->part;
-    uint32_t g0 = p->split_gran[o->split], g1 = p->split_gran[o->split + 1];
-    ax_rowset *set_of;
+    ax_status st = step(t, o, ev);
 
-    ev->step = AX_STEP_DONE;
-    ev->match = ask(o);
-    if (ev->match != AX_MATCH_SOME)
-    {
-        ev->by = ev->match == AX_MATCH_NONE ? AX_PRUNED_MINMAX : AX_PRUNED_NOT;
-        return AX_OK;
-    }
-    if (p->keys == NULL || (o->allow & AX_ALLOW_PRIMARY_KEY) == 0)
-        return AX_OK;
-    o->ncols = p->keys->ncols < MAX_KEY ? p->keys->ncols : MAX_KEY;
-    o->sure = true;
-    AX_TRY(search(t, o, g0, g1));
-    if (o->n == 0)
-    {
-        ev->match = AX_MATCH_NONE;
-        ev->by = AX_PRUNED_PRIMARY_KEY;
-        return AX_OK;
-    }
-    AX_NEW(t, set_of, (ax_rowset *) ax_arena_alloc(o->a, sizeof *set_of));
-    *set_of = (ax_rowset){o->range, o->n};
-    ev->rows = set_of;
-    return AX_OK;
+    if (st != AX_OK)
+        ax_note_file(t, o->part->dir);
+    return st;
 }
 
 void ax_mt_prune_end(ax_fmt_op *op)
 {
     prune_op *o = (prune_op *) op;
 
+    if (o->skips != NULL)
+        ax_mt_skips_end(o->skips);
     ax_arena_destroy(o->scratch);
     o->scratch = NULL;
 }

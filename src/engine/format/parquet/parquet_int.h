@@ -801,7 +801,8 @@ bool ax_pq_page_bounds(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_sta
 /* ---- pruning --------------------------------------------------------------------------------- */
 
 ax_status ax_pq_prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
-                            const ax_filter *f, uint32_t allow, ax_fmt_op **out) AX_MUST_USE;
+                            ax_rowrange within, const ax_filter *f, uint32_t allow,
+                            ax_fmt_op **out) AX_MUST_USE;
 ax_status ax_pq_prune_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
 void ax_pq_prune_end(ax_fmt_op *op);
 

@@ -54,10 +54,11 @@ typedef struct prune_op
 } prune_op;
 
 ax_status ax_pq_prune_begin(ax_task *t, ax_arena *a, const ax_fmt_bind *b, uint32_t split,
-                            const ax_filter *f, uint32_t allow, ax_fmt_op **out)
+                            ax_rowrange within, const ax_filter *f, uint32_t allow, ax_fmt_op **out)
 {
     prune_op *o;
 
+    (void) within; /* row groups are asked as a whole */
     AX_NEW(t, o, (prune_op *) ax_arena_alloc0(a, sizeof *o));
     AX_NEW(t, o->asked, (asked *) ax_arena_alloc0(a, MAX_ASKED * sizeof *o->asked));
     AX_NEW(t, o->req, (ax_io_req *) ax_arena_alloc0(a, MAX_PIECES * sizeof *o->req));
