@@ -40,6 +40,18 @@ CREATE FOREIGN TABLE narrow2 (id int, c_uint32 int) SERVER analytics_fdw OPTIONS
 SELECT * FROM narrow2;
 CREATE FOREIGN TABLE narrow3 (id int, c_dec38 numeric(20,0)) SERVER analytics_fdw OPTIONS (path :'path');
 SELECT * FROM narrow3;
+-- That is an error of rows that pass the conditions, whatever stands beside them.
+CREATE FOREIGN TABLE narrow4 (id int, c_uint64 numeric(20,0) NOT NULL, r_dec38 numeric(20,0))
+    SERVER analytics_fdw OPTIONS (path :'path');
+SELECT count(*), sum(c_uint64) FROM narrow WHERE id % 5 < 2;
+SELECT count(*), sum(c_uint64) FROM narrow4 WHERE id % 5 < 4;
+SELECT count(*), sum(r_dec38) FROM narrow4 WHERE id % 20 IN (0, 8);
+SELECT count(*), sum(c_uint64) FROM narrow4 WHERE id % 5 = 4;
+ALTER FOREIGN TABLE narrow OPTIONS (SET path :'path2');
+ALTER FOREIGN TABLE narrow4 OPTIONS (SET path :'path2');
+SELECT count(*), sum(c_uint64) FROM narrow WHERE id % 5 < 2;
+SELECT count(*), sum(c_uint64) FROM narrow4 WHERE id % 5 < 4;
+SELECT count(*), sum(r_dec38) FROM narrow4 WHERE id % 20 IN (0, 8);
 
 -- Numbers of seconds and days.
 CREATE FOREIGN TABLE epochs (id int, c_uint16 date OPTIONS (epoch_unit 'days'),
@@ -64,6 +76,7 @@ ALTER FOREIGN TABLE dirty OPTIONS (SET encoding_check 'truncate');
 SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
 ALTER FOREIGN TABLE dirty OPTIONS (DROP encoding_check);
 SELECT id, t, l FROM dirty WHERE id < 8 ORDER BY id;
+SELECT id, l FROM dirty WHERE id % 8 IN (4, 5) ORDER BY id;
 -- Conditions may drop rows by their bytes; what leaves, or is counted in characters, is checked.
 ALTER FOREIGN TABLE dirty OPTIONS (SET path :'path');
 SELECT id, t FROM dirty WHERE t = 'good' ORDER BY id;

@@ -70,6 +70,10 @@ void ax_fmt_window_begin(ax_fmt_window *w);
 ax_status ax_fmt_window_outside(ax_task *t, ax_fmt_window *w, uint32_t ord, uint64_t row0,
                                 ax_vec *out) AX_MUST_USE;
 
+/* Is the row of the window still selected?  What has no value in the declared type is an error of
+ * rows that are; others get something harmless. */
+bool ax_fmt_window_wants(const ax_fmt_window *w, uint32_t row);
+
 /* Row fail_row of the window raised, t->err says what: keep the rows before it, and the error for
  * whoever gets so far. */
 void ax_fmt_window_cut(ax_task *t, ax_fmt_window *w, uint32_t fail_row);

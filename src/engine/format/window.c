@@ -102,6 +102,25 @@ ax_status ax_fmt_window_outside(ax_task *t, ax_fmt_window *w, uint32_t ord, uint
     return AX_OK;
 }
 
+bool ax_fmt_window_wants(const ax_fmt_window *w, uint32_t row)
+{
+    const ax_batch *b = &w->batch;
+    uint32_t lo = 0, hi = b->nsel;
+
+    if (b->sel == NULL)
+        return true;
+    while (lo < hi)
+    {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (b->sel[mid] < row)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < b->nsel && b->sel[lo] == row;
+}
+
 void ax_fmt_window_cut(ax_task *t, ax_fmt_window *w, uint32_t fail_row)
 {
     ax_batch *b = &w->batch;

@@ -778,17 +778,11 @@ static void to_view(ax_pq_col *c, uint32_t n)
     c->rep = REP_VIEW;
 }
 
-/* Value `i` of a segment of n rows, nvals of them with values, cannot be converted. */
-static ax_status bad_value(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals,
-                           uint32_t i)
+/* The value of this row of the window cannot be converted. */
+static ax_status bad_value(ax_task *t, ax_pq_col *c, uint32_t row)
 {
-    uint32_t row = at;
-
-    if (nvals == n)
-        row += i;
-    else
-        for (; c->null[row] || i > 0; row++)
-            i -= !c->null[row];
+    if (!ax_fmt_window_wants(&c->scan->w, row))
+        return AX_OK;
     c->fail_row = row;
     AX_CHECK(t, !c->conv->check_text, AX_ETEXT, "text is not valid UTF-8 or contains a NUL byte");
     return ax_fail(t, c->conv->range_code, "value is out of range for type %s",
@@ -798,12 +792,16 @@ static ax_status bad_value(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, ui
 static ax_status add_dict(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals)
 {
     bool str = c->conv->kind == CONV_STR;
-    uint32_t i;
+    uint32_t i, row = at;
 
     AX_TRY(ax_pq_dict_ids(t, c, nvals, at, c->id + at));
-    for (i = 0; c->dict_bad != NULL && i < nvals; i++)
+    for (i = 0; c->dict_bad != NULL && i < nvals; i++, row++)
+    {
+        while (nvals < n && c->null[row])
+            row++;
         if (c->dict_bad[c->id[at + i]])
-            return bad_value(t, c, at, n, nvals, i);
+            AX_TRY(bad_value(t, c, row));
+    }
     if (nvals < n)
     {
         spread(c->id + at, 4, nvals, c->null + at, n);
@@ -821,11 +819,12 @@ static ax_status add_dict(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
     return AX_OK;
 }
 
-/* Check nvals strings, or rewrite them: *base is where they are then. */
-static ax_status check_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals,
-                               int gap, ax_arena *a, const uint8_t **base)
+/* Check nvals strings (or see that it is done later), or rewrite them: *base is where they are
+ * then. */
+static ax_status check_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t nvals, int gap,
+                               ax_arena *a, const uint8_t **base)
 {
-    uint32_t *off = c->soff + at, *len = c->slen + at, i;
+    uint32_t *off = c->soff + at, *len = c->slen + at;
 
     if (c->conv->rewrite == REWRITE_NOT)
     {
@@ -837,12 +836,6 @@ static ax_status check_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n
         if (!c->conv->check_text || ax_utf8_ok(*base, off, len, nvals, gap, &c->ascii))
             return AX_OK;
         c->ascii = false;
-        if (c->conv->mend == AX_ENC_FAIL)
-        {
-            for (i = 0; ax_utf8_ok(*base, off + i, len + i, 1, -1, &c->ascii); i++)
-                ;
-            return bad_value(t, c, at, n, nvals, i);
-        }
     }
     return ax_pq_rewrite(t, a, c->conv, off, len, nvals, base);
 }
@@ -858,7 +851,7 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
     if (is_bytes(c))
     {
         AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff + at, c->slen + at, &base, &hold, &gap));
-        AX_TRY(check_strings(t, c, at, n, nvals, gap, b->arena, &base));
+        AX_TRY(check_strings(t, c, at, nvals, gap, b->arena, &base));
     }
     else
     {
@@ -886,10 +879,29 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
     return AX_OK;
 }
 
+/* Some value of a segment cannot be converted: one after the other, from strings or from values. */
+static ax_status one_by_one(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals,
+                            const uint8_t *src, uint8_t *dst)
+{
+    uint32_t w = c->conv->dst_width, row = at, i;
+
+    for (i = 0; i < nvals; i++, row++, dst += w)
+    {
+        while (nvals < n && c->null[row])
+            row++;
+        if (is_bytes(c) ? ax_pq_conv_bytes(c->conv, src, c->soff + i, c->slen + i, 1, dst)
+                        : ax_pq_conv_fixed(c->conv, src + (size_t) i * c->conv->src_width, 1, dst))
+            continue;
+        AX_TRY(bad_value(t, c, row));
+        memset(dst, 0, w);
+    }
+    return AX_OK;
+}
+
 /* Values that end up in c->val. */
 static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals)
 {
-    uint32_t w = c->conv->dst_width, i;
+    uint32_t w = c->conv->dst_width;
     uint8_t *dst = c->val + (size_t) at * w;
 
     if (c->rep == REP_DICT)
@@ -903,11 +915,7 @@ static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
 
         AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff, c->slen, &base, &hold, &gap));
         if (!ax_pq_conv_bytes(c->conv, base, c->soff, c->slen, nvals, dst))
-        {
-            for (i = 0; ax_pq_conv_bytes(c->conv, base, c->soff + i, c->slen + i, 1, dst); i++)
-                ;
-            return bad_value(t, c, at, n, nvals, i);
-        }
+            AX_TRY(one_by_one(t, c, at, n, nvals, base, dst));
     }
     else
     {
@@ -915,12 +923,7 @@ static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
 
         AX_TRY(ax_pq_col_fixed(t, c, nvals, &phys));
         if (!ax_pq_conv_fixed(c->conv, phys, nvals, dst))
-        {
-            for (i = 0; ax_pq_conv_fixed(c->conv, phys + (size_t) i * c->conv->src_width, 1, dst);
-                 i++)
-                ;
-            return bad_value(t, c, at, n, nvals, i);
-        }
+            AX_TRY(one_by_one(t, c, at, n, nvals, phys, dst));
     }
     if (nvals < n)
         spread(dst, w, nvals, c->null + at, n);
@@ -929,15 +932,15 @@ static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
 
 static ax_status add_segment(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, ax_batch *b)
 {
-    uint32_t nvals;
+    uint32_t nvals, row;
 
     AX_TRY(take_levels(t, c, n, c->null + at, at, &nvals));
-    if (nvals < n && c->conv->not_null)
-    {
-        for (c->fail_row = at; !c->null[c->fail_row]; c->fail_row++)
-            ;
-        return ax_fail(t, AX_ENOTNULL, "null value in a column declared NOT NULL");
-    }
+    for (row = at; nvals < n && c->conv->not_null && row < at + n; row++)
+        if (c->null[row] && ax_fmt_window_wants(&c->scan->w, row))
+        {
+            c->fail_row = row;
+            return ax_fail(t, AX_ENOTNULL, "null value in a column declared NOT NULL");
+        }
     if (c->enc == PQ_RLE_DICTIONARY)
         return add_dict(t, c, at, n, nvals);
     c->runs_ok = false;
@@ -1014,7 +1017,8 @@ ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_
     c->fail_row = UINT32_MAX;
     if (c->conv->kind == CONV_NULL)
     {
-        c->fail_row = c->conv->not_null ? 0 : UINT32_MAX;
+        if (c->conv->not_null)
+            c->fail_row = b->sel != NULL ? b->sel[0] : 0;
         AX_CHECK(t, !c->conv->not_null, AX_ENOTNULL, "null value in a column declared NOT NULL");
         return const_vec(t, c, b, true, n, out);
     }

@@ -142,17 +142,21 @@ static ax_status value_room(ax_task *t, ax_pq_slots *s, uint32_t n, ax_arena *a)
     return AX_OK;
 }
 
-/* Value number i of those decoded last cannot be converted: which row of the window is it in? */
-static ax_status bad_value(ax_task *t, ax_pq_col *c, const leaf_state *l, uint32_t i)
-{
-    uint32_t left = l->s.nval + i + 1, row = UINT32_MAX, k;
+/* Where values are while they are counted: slot `k`, behind value number `val`, in `row`. */
+typedef struct slot_walk { uint32_t k, val, row; } slot_walk;
+static const slot_walk walk_start = {.row = UINT32_MAX};
 
-    for (k = 0; k < l->s.n && left > 0; k++)
+/* Value number i of those decoded last cannot be converted.  w goes to its row of the window. */
+static ax_status bad_value(ax_task *t, ax_pq_col *c, const leaf_state *l, slot_walk *w, uint32_t i)
+{
+    for (; w->k < l->s.n && w->val <= l->s.nval + i; w->k++)
     {
-        row += l->s.rep[k] == 0;
-        left -= l->s.def[k] == c->conv->leaf->max_def;
+        w->row += l->s.rep[w->k] == 0;
+        w->val += l->s.def[w->k] == c->conv->leaf->max_def;
     }
-    c->fail_row = row;
+    if (!ax_fmt_window_wants(&c->scan->w, w->row))
+        return AX_OK;
+    c->fail_row = w->row;
     AX_CHECK(t, !c->conv->check_text, AX_ETEXT, "text is not valid UTF-8 or contains a NUL byte");
     return ax_fail(t, c->conv->range_code, "value is out of range for type %s",
                    ax_type_name((ax_type_id) c->conv->type.id));
@@ -163,12 +167,13 @@ static ax_status from_dict(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n)
     const ax_vec *d = &c->dict->val;
     ax_pq_slots *s = &l->s;
     uint32_t w = c->conv->dst_width, i;
+    slot_walk at = walk_start;
 
     c->runs_ok = false;
     AX_TRY(ax_pq_dict_ids(t, c, n, 0, c->id));
     for (i = 0; c->dict_bad != NULL && i < n; i++)
         if (c->dict_bad[c->id[i]])
-            return bad_value(t, c, l, i);
+            AX_TRY(bad_value(t, c, l, &at, i));
     if (c->conv->kind == CONV_STR)
         for (i = 0; i < n; i++)
         {
@@ -187,6 +192,7 @@ static ax_status check_strings(ax_task *t, ax_pq_col *c, const leaf_state *l, ui
                                ax_arena *a, const uint8_t **base)
 {
     const ax_pq_conv *v = c->conv;
+    slot_walk at = walk_start;
     bool ascii = true;
     uint32_t i;
 
@@ -194,12 +200,14 @@ static ax_status check_strings(ax_task *t, ax_pq_col *c, const leaf_state *l, ui
     {
         if (!v->check_text || ax_utf8_ok(*base, c->soff, c->slen, n, gap, &ascii))
             return AX_OK;
+        for (i = 0; v->mend == AX_ENC_FAIL && i < n; i++)
+            if (!ax_utf8_ok(*base, c->soff + i, c->slen + i, 1, -1, &ascii))
+            {
+                AX_TRY(bad_value(t, c, l, &at, i));
+                c->slen[i] = 0;
+            }
         if (v->mend == AX_ENC_FAIL)
-        {
-            for (i = 0; ax_utf8_ok(*base, c->soff + i, c->slen + i, 1, -1, &ascii); i++)
-                ;
-            return bad_value(t, c, l, i);
-        }
+            return AX_OK;
     }
     return ax_pq_rewrite(t, a, v, c->soff, c->slen, n, base);
 }
@@ -217,6 +225,7 @@ static ax_status from_bytes(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n,
 {
     const ax_pq_conv *v = c->conv;
     ax_pq_slots *s = &l->s;
+    slot_walk at = walk_start;
     const uint8_t *base;
     ax_buf *hold;
     uint8_t *dst;
@@ -233,15 +242,20 @@ static ax_status from_bytes(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n,
     dst = s->val + (size_t) s->nval * v->dst_width;
     if (ax_pq_conv_bytes(v, base, c->soff, c->slen, n, dst))
         return AX_OK;
-    for (i = 0; ax_pq_conv_bytes(v, base, c->soff + i, c->slen + i, 1, dst); i++)
-        ;
-    return bad_value(t, c, l, i);
+    for (i = 0; i < n; i++, dst += v->dst_width)
+        if (!ax_pq_conv_bytes(v, base, c->soff + i, c->slen + i, 1, dst))
+        {
+            AX_TRY(bad_value(t, c, l, &at, i));
+            memset(dst, 0, v->dst_width);
+        }
+    return AX_OK;
 }
 
 static ax_status from_fixed(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n, ax_batch *b)
 {
     const ax_pq_conv *v = c->conv;
     uint8_t *dst = l->s.val + (size_t) l->s.nval * v->dst_width;
+    slot_walk at = walk_start;
     const uint8_t *phys;
     uint32_t i;
 
@@ -254,9 +268,13 @@ static ax_status from_fixed(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n,
     }
     if (ax_pq_conv_fixed(v, phys, n, dst))
         return AX_OK;
-    for (i = 0; ax_pq_conv_fixed(v, phys + (size_t) i * v->src_width, 1, dst); i++)
-        ;
-    return bad_value(t, c, l, i);
+    for (i = 0; i < n; i++, dst += v->dst_width)
+        if (!ax_pq_conv_fixed(v, phys + (size_t) i * v->src_width, 1, dst))
+        {
+            AX_TRY(bad_value(t, c, l, &at, i));
+            memset(dst, 0, v->dst_width);
+        }
+    return AX_OK;
 }
 
 /* Decode, or skip, the values of the slots that were taken. */
@@ -601,8 +619,7 @@ static ax_status json_vec(ax_task *t, ax_pq_col *c, uint32_t n, ax_batch *b, ax_
     AX_NEW(t, len, (uint32_t *) ax_arena_values(b->arena, n * sizeof *len));
     *out = (ax_vec){.kind = AX_VK_VIEW, .type = c->conv->type, .n = n};
     AX_NEW(t, out->null, (uint8_t *) ax_arena_values(b->arena, n));
-    AX_TRY(ax_pq_nested_json(t, b->arena, r->nest, slots, n, ptr, len, out->null,
-                             &c->fail_row));
+    AX_TRY(ax_pq_nested_json(t, b->arena, c, r->nest, slots, n, ptr, len, out->null));
     for (i = 0; i < n; i++)
         nulls |= out->null[i] != 0;
     if (!nulls)
@@ -650,7 +667,7 @@ ax_status ax_pq_nested_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, 
     else
         AX_TRY(json_vec(t, c, n, b, out));
     for (i = 0; c->conv->not_null && out->null != NULL && i < n; i++)
-        if (out->null[i])
+        if (out->null[i] && ax_fmt_window_wants(&c->scan->w, i))
         {
             c->fail_row = i;
             return ax_fail(t, AX_ENOTNULL, "null value in a column declared NOT NULL");

@@ -173,9 +173,21 @@ static ax_status value(ax_pq_js *w, const ax_pq_shape *s)
     return s->kind == SHAPE_VARIANT ? ax_pq_js_variant(w, s) : fields(w, s);
 }
 
-ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_nest *nest, ax_pq_slots *slots,
-                            uint32_t n, const uint8_t **ptr, uint32_t *len, uint8_t *null,
-                            uint32_t *fail_row)
+/* Step over the slots of one row that nobody wants. */
+static void skip_row(const ax_pq_shape *shape, ax_pq_slots *slots)
+{
+    for (uint32_t k = 0; k < shape->nleaf; k++)
+    {
+        ax_pq_slots *s = &slots[k];
+
+        for (bool first = true; s->at < s->n && (first || s->rep[s->at] != 0); first = false)
+            s->val_at += s->def[s->at++] == s->conv->leaf->max_def;
+    }
+}
+
+ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, ax_pq_col *c, const ax_pq_nest *nest,
+                            ax_pq_slots *slots, uint32_t n, const uint8_t **ptr, uint32_t *len,
+                            uint8_t *null)
 {
     const ax_pq_shape *shape = nest->shape;
     ax_pq_js w = {.t = t, .a = a, .root = shape, .slots = slots,
@@ -189,10 +201,17 @@ ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_nest *nest, ax_
     {
         size_t from = w.n;
 
+        end[i] = from;
+        null[i] = 1;
+        if (!ax_fmt_window_wants(&c->scan->w, i))
+        {
+            skip_row(shape, slots);
+            continue;
+        }
         null[i] = slots->at < slots->n && slots->def[slots->at] < shape->def;
         w.row_failed = false;
         st = value(&w, shape);
-        *fail_row = w.row_failed ? i : UINT32_MAX;
+        c->fail_row = w.row_failed ? i : UINT32_MAX;
         AX_TRY(st);
         for (k = 0; k < shape->nleaf; k++)
             if (slots[k].at < slots[k].n && slots[k].rep[slots[k].at] != 0)
@@ -202,7 +221,7 @@ ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_nest *nest, ax_
         AX_CHECK(t, w.n - from <= MAX_ROW_BYTES, AX_ELIMIT, "value of a nested column is too long");
         if (w.null_key)
         {
-            *fail_row = i;
+            c->fail_row = i;
             return ax_fail(t, AX_ENOTNULL, "map has a null key");
         }
         end[i] = w.n;

@@ -645,12 +645,12 @@ typedef struct ax_pq_slots
     uint32_t at, val_at;      /* where assembly stands */
 } ax_pq_slots;
 
-/* Rows [0, n) of a window as JSON texts.  slots: of the leaves of the shape.  null[i] is set for
- * rows
- * that are null, their length is 0.  *fail_row: the row that raised, else UINT32_MAX. */
-ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, const ax_pq_nest *nest, ax_pq_slots *slots,
-                            uint32_t n, const uint8_t **ptr, uint32_t *len, uint8_t *null,
-                            uint32_t *fail_row) AX_MUST_USE;
+/* Rows [0, n) of the window of column c as JSON texts.  slots: of the leaves of the shape.  null[i]
+ * is set for rows that are null, or not selected; their length is 0.  c->fail_row: the row that
+ * raised, else UINT32_MAX. */
+ax_status ax_pq_nested_json(ax_task *t, ax_arena *a, ax_pq_col *c, const ax_pq_nest *nest,
+                            ax_pq_slots *slots, uint32_t n, const uint8_t **ptr, uint32_t *len,
+                            uint8_t *null) AX_MUST_USE;
 
 /* One non-null value as text, in arena a: what it is in JSON, without quotes and escapes. */
 ax_status ax_pq_value_text(ax_task *t, ax_arena *a, const ax_value *v, ax_value *out) AX_MUST_USE;
