@@ -76,7 +76,7 @@ static ax_i128 pow10_of(int n)
 /* The integer that becomes this number; false: none does. */
 static bool unscaled(const ax_mt_conv *c, const ax_num *v, ax_i128 *out)
 {
-    int up = c->scale - v->dscale;
+    int up = c->num.dscale - c->num.rescale - v->dscale; /* the file's scale, and that of v */
     ax_i128 p;
 
     if (v->special != AX_NUM_FINITE || up > 38 || up < -38)
@@ -124,7 +124,7 @@ static bool raw_of(const ax_mt_conv *c, const ax_value *v, uint8_t *raw, bool *n
             x = (x - c->add) / c->mul;
             break;
         case MT_C_NUM:
-            if (c->rescale < 0)
+            if (c->num.rescale < 0)
                 return false;
             if (v->u.num.special == AX_NUM_WIDE)
                 return false;
