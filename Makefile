@@ -226,7 +226,7 @@ coverage:
 
 # The private server is a relocated copy of the installed one in a temporary directory; the
 # extension is installed into that copy, so no system directory is ever touched.
-.PHONY: installcheck pgtap prove diff drivers testdata check bench demo
+.PHONY: installcheck pgtap prove docs diff drivers testdata check bench demo
 PRIVATE = tools/pg/private-server.sh
 
 testdata: build/testdata/.done
@@ -242,13 +242,15 @@ prove: extension testdata
 	+@$(PRIVATE) tree -- tools/test/run-prove.sh $(TESTS)
 diff: extension testdata
 	+@$(PRIVATE) exec --libc=de_DE --libc=tr_TR -- tools/test/run-diff.sh $(TESTS)
+docs: extension
+	+@$(PRIVATE) exec -- tools/test/run-docs.sh $(TESTS)
 drivers: extension testdata
 	+@$(PRIVATE) exec --tcp -- tools/test/run-drivers.sh $(TESTS)
 
 # Everything README.md promises, quick tests first; ends with "N passed, N failed".
 check:
 	@tools/setup.sh check
-	+@tools/test/check.sh lint unit unit-clang installcheck pgtap prove drivers fuzz-replay corpus \
+	+@tools/test/check.sh lint unit unit-clang installcheck pgtap docs prove drivers fuzz-replay corpus \
 	  asan diff tsan
 
 bench: $(BENCH_BIN)
@@ -271,5 +273,5 @@ help:
 	@echo 'build    all engine axq extension install   (CC=, SAN=, DEBUG=1, PG_CONFIG=)'
 	@echo 'no server   quick lint unit unit-clang asan tsan aarch64 corpus fuzz-replay coverage'
 	@echo '            fuzz (T=, SECONDS=)'
-	@echo 'server   installcheck pgtap prove diff drivers   (TESTS="a b" runs only those)'
+	@echo 'server   installcheck pgtap docs prove diff drivers   (TESTS="a b" runs only those)'
 	@echo 'other    check demo bench testdata format lint-report clean'

@@ -354,6 +354,39 @@ def check_function_page(tree, _layers):
             yield def_name, number, "docs", "%s does not name `%s`" % (page, match[1])
 
 
+REFERENCE = "docs/user/reference/"
+DEFINED = (("options", "src/pg/options.def", r'AFDW_OPT\("(\w+)"'),
+           ("settings", "src/pg/gucs.def", r"AFDW_(?:\w+)\((\w+),"),
+           ("functions", "src/pg/sql/analytics_fdw--0.1.sql",
+            r"CREATE (?:FUNCTION|VIEW) analytics_fdw\.(\w+)"))
+# Called by PostgreSQL, not by users.
+UNCALLED = {"analytics_fdw_handler", "analytics_fdw_validator", "fill_columns"}
+
+
+def check_reference(tree, _layers):
+    """Each option, setting and function has a page, which the index names, and no other has one."""
+    index = REFERENCE + "README.md"
+    linked = set(re.findall(r"\]\((\w+/\w+)\.md\)", "\n".join(tree.lines(index)))
+                 if index in tree.known else ())
+    for kind, source, pattern in DEFINED:
+        if source not in tree.known:
+            continue
+        wanted = {}
+        for number, line in enumerate(tree.lines(source), 1):
+            match = re.match(pattern, line)
+            if match and match[1] not in UNCALLED:
+                wanted.setdefault(match[1], number)
+        for name, number in wanted.items():
+            if "%s%s/%s.md" % (REFERENCE, kind, name) not in tree.known:
+                yield source, number, "docs", "%s has no page in %s%s" % (name, REFERENCE, kind)
+            elif "%s/%s" % (kind, name) not in linked:
+                yield index, 1, "docs", "%s/%s is not named" % (kind, name)
+        for page in tree.names:
+            stem = os.path.basename(page)[:-3]
+            if page.startswith(REFERENCE + kind + "/") and stem not in wanted:
+                yield page, 1, "docs", "there is no %s" % stem
+
+
 ACCEPTANCE = "docs/internals/acceptance.md"
 
 
@@ -428,7 +461,7 @@ def check_symbols(archive, rules):
 
 RULES = (check_layers, check_glue_includes, check_wall, check_dead_headers, check_banned,
          check_lines, check_functions, check_names, check_links, check_machine_paths,
-         check_function_page, check_acceptance)
+         check_function_page, check_reference, check_acceptance)
 
 
 def findings(tree, layers):

@@ -133,6 +133,19 @@ class LintCase(unittest.TestCase):
         self.assertEqual(self.found(lint.check_function_page, files),
                          ["src/engine/func/functions.def:3:docs"])
 
+    def test_reference(self):
+        files = {"src/pg/options.def": '/* AFDW_OPT(no) */\nAFDW_OPT("path", AFDW_T, PATH)\n'
+                                       'AFDW_OPT("dark", AFDW_T, BOOL)\n'
+                                       'AFDW_ALIAS("uri", AFDW_T, P)\n',
+                 "src/pg/gucs.def": "AFDW_BOOL(enabled, true,\n",
+                 "docs/user/reference/README.md": "[path](options/path.md)\n",
+                 "docs/user/reference/options/path.md": "",
+                 "docs/user/reference/options/old.md": "",
+                 "docs/user/reference/settings/enabled.md": ""}
+        self.assertEqual(self.found(lint.check_reference, files), [
+            "src/pg/options.def:3:docs", "docs/user/reference/options/old.md:1:docs",
+            "docs/user/reference/README.md:1:docs"])
+
     def test_acceptance(self):
         rows = ("| case | test | state |", "| W02 | `a.sql` | passes |",
                 "| W3 | `a.sql` | passes |", "| W4 | | later: no |",
