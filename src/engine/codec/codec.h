@@ -33,6 +33,30 @@ ax_status ax_cdc_create(ax_task *t, ax_arena *a, ax_cdc **out) AX_MUST_USE;
 ax_status ax_cdc_decompress(ax_task *t, ax_cdc *c, ax_codec codec, const uint8_t *src,
                             size_t src_len, uint8_t *dst, size_t dst_len) AX_MUST_USE;
 
+/* ---- piece by piece --------------------------------------------------------------------------- */
+
+#define AX_CDC_HISTORY ((size_t) 64 << 10)
+
+/* The decompression of one block after the other, in pieces of any size. */
+typedef struct ax_cdc_stream ax_cdc_stream;
+bool ax_cdc_streams(ax_codec codec); /* can its blocks be taken in pieces? */
+
+/* Released when a is reset or destroyed. */
+ax_status ax_cdc_stream_create(ax_task *t, ax_arena *a, ax_cdc_stream **out) AX_MUST_USE;
+ax_status ax_cdc_stream_begin(ax_task *t, ax_cdc_stream *s, ax_codec codec, size_t total)
+    AX_MUST_USE;
+
+/* Take input from [*src, end) and write output to buf[*pos..cap), until one of them is used up.  In
+ * front of *pos stand the last AX_CDC_HISTORY bytes of output, or all if there were fewer.
+ * Errors: ECORRUPT; EUNSUPPORTED: the rest needs more memory than this gives: decompress the
+ * whole block. */
+ax_status ax_cdc_stream_run(ax_task *t, ax_cdc_stream *s, const uint8_t **src, const uint8_t *end,
+                            uint8_t *buf, size_t *pos, size_t cap) AX_MUST_USE;
+
+/* All output is there; [src, end) is what is left of the input.  Does the block end so? */
+ax_status ax_cdc_stream_end(ax_task *t, ax_cdc_stream *s, const uint8_t *src, const uint8_t *end)
+    AX_MUST_USE;
+
 const char *ax_cdc_name(ax_codec codec); /* "snappy", "none" */
 
 #endif

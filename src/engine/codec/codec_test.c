@@ -130,11 +130,118 @@ static void garbage_is_refused(void **state)
     }
 }
 
+/* Input in bites, output in pieces; the history is kept in front as the door says. */
+static ax_status in_pieces(ax_codec codec, size_t n, size_t bite, size_t piece, size_t want)
+{
+    static uint8_t buf[2 * AX_CDC_HISTORY + N];
+    ax_cdc_stream *s;
+    size_t in = 0, out = 0;
+    const uint8_t *src;
+
+    ax_error_clear(&t.err);
+    assert_int_equal(ax_cdc_stream_create(&t, t.arena, &s), AX_OK);
+    AX_TRY(ax_cdc_stream_begin(&t, s, codec, want));
+    while (out < want)
+    {
+        size_t hist = out < AX_CDC_HISTORY ? out : AX_CDC_HISTORY, pos = hist, all;
+        size_t cap = piece < want - out ? pos + piece : pos + want - out;
+
+        memcpy(buf, back + out - hist, hist);
+        all = in + bite < n ? in + bite : n;
+        src = packed + in;
+        AX_TRY(ax_cdc_stream_run(&t, s, &src, packed + all, buf, &pos, cap));
+        assert_true(pos <= cap);
+        memcpy(back + out, buf + hist, pos - hist);
+        out += pos - hist;
+        if ((size_t) (src - packed) == in && pos == hist)
+            return ax_fail(&t, AX_ECORRUPT, "no progress");
+        in = (size_t) (src - packed);
+    }
+    return ax_cdc_stream_end(&t, s, packed + in, packed + n);
+}
+
+static void pieces_give_the_same(void **state)
+{
+    static const ax_codec codecs[] = {AX_CDC_SNAPPY, AX_CDC_ZSTD, AX_CDC_GZIP};
+    static const size_t bites[] = {1, 7, 100, N}, pieces[] = {1, 13, 1000, 70000, N};
+
+    (void) state;
+    for (uint32_t c = 0; c < 3; c++)
+    {
+        size_t n = pack(codecs[c]);
+
+        assert_true(ax_cdc_streams(codecs[c]));
+        for (uint32_t b = 0; b < 4; b++)
+            for (uint32_t p = b == 3 ? 0 : 2; p < 5; p++)
+            {
+                memset(back, 0x55, sizeof back);
+                assert_int_equal(in_pieces(codecs[c], n, bites[b], pieces[p], N), AX_OK);
+                assert_memory_equal(back, text, N);
+            }
+        assert_int_equal(in_pieces(codecs[c], n, N, 1000, N - 1), AX_ECORRUPT);
+        assert_int_equal(in_pieces(codecs[c], n, N, 1000, N + 1), AX_ECORRUPT);
+        assert_int_equal(in_pieces(codecs[c], n - 1, N, 1000, N), AX_ECORRUPT);
+    }
+    assert_false(ax_cdc_streams(AX_CDC_NONE));
+    assert_false(ax_cdc_streams(AX_CDC_LZ4_HADOOP));
+}
+
+/* Copies of every length and distance, and one that reaches farther than the history. */
+static void snappy_copies(void **state)
+{
+    static const uint8_t far[] = {0xb0, 0xf5, 0x04, /* 80560 */
+                                  0xf8, 0x9f, 0x38, 0x01, /* literal of 80032 */ };
+    size_t n = sizeof far;
+
+    (void) state;
+    for (uint32_t off = 1; off < 70; off++)
+    {
+        uint8_t want[256], lit = 100;
+
+        n = 0;
+        packed[n++] = (uint8_t) ((lit + 64) & 127) | 0x80;
+        packed[n++] = (lit + 64) >> 7;
+        packed[n++] = 60 << 2;
+        packed[n++] = lit - 1;
+        memcpy(packed + n, text, lit);
+        n += lit;
+        packed[n++] = 63 << 2 | 2;
+        packed[n++] = (uint8_t) off;
+        packed[n++] = 0;
+        memcpy(want, text, lit);
+        for (uint32_t i = lit; i < lit + 64u; i++)
+            want[i] = want[i - off];
+        memset(packed + n, 0, 100); /* so that the fast loop runs */
+        for (size_t piece = 1; piece < 200; piece += 33)
+        {
+            memset(back, 0, sizeof back);
+            assert_int_equal(in_pieces(AX_CDC_SNAPPY, n, 50, piece, lit + 64u), AX_OK);
+            assert_memory_equal(back, want, lit + 64u);
+        }
+    }
+    n = sizeof far;
+    memcpy(packed, far, n);
+    memcpy(packed + n, text, 80032);
+    n += 80032;
+    packed[n++] = 63 << 2 | 3;
+    memcpy(packed + n, (uint8_t[]){0xa0, 0x38, 0x01, 0}, 4);
+    n += 4;
+    for (uint32_t i = 0; i < 464; i += 58, n += 59)
+    {
+        packed[n] = 57 << 2;
+        memcpy(packed + n + 1, text, 58);
+    }
+    assert_int_equal(in_pieces(AX_CDC_SNAPPY, n, N, 1000, 80560), AX_EUNSUPPORTED);
+    assert_int_equal(unpack(AX_CDC_SNAPPY, n, 80560), AX_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trips_and_sizes),
         cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(pieces_give_the_same),
+        cmocka_unit_test(snappy_copies),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
