@@ -13,6 +13,7 @@
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   skips.parquet  8000 rows, 4 row groups of 20 pages: Bloom filters, dictionaries, page indexes
   groups/<pages|one|plain>.parquet  200000 rows in one row group
+  large/<codec>.parquet, large/pages.parquet   30000 rows in one row group, for little memory
   customers.parquet  500 rows, the other side of joins on events.customer
   instants.parquet   every half hour of 2024, and the weeks in which clocks are changed of other
                      years: for time zones
@@ -277,6 +278,29 @@ def groups(folder):
     return ""
 
 
+def large(folder):
+    """Pages that are decompressed in pieces: 30000 rows in one page a column, with checksums."""
+    rng = random.Random(14)
+    columns = [Column("id", "int64", True), Column("u", "string", True), Column("w", "string"),
+               Column("x", "int32"), Column("d", "decv")]
+    os.makedirs(os.path.join(folder, "large"), exist_ok=True)
+    rows = [(n, "%d-%s" % (n, "".join(rng.choices("abcdef ", k=rng.randrange(200)))),
+             None if n % 7 < 2 else "word %d" % rng.randrange(3000),
+             None if n % 3000 > 2500 else rng.randrange(-30000, 30000) if n != 21000 else 2**31 - 1,
+             None if n % 5 == 0 else rng.randrange(10**12)) for n in range(30000)]
+    for codec in ("none", "snappy", "zstd", "gzip"):
+        version = 2 if codec in ("none", "gzip") else 1
+        write(os.path.join(folder, "large", codec + ".parquet"), columns, rows,
+              Layout(codec=codec, dictionary=False, row_group_rows=30000, page_rows=30000,
+                     page_version=version, crc=True))
+    write(os.path.join(folder, "large", "pages.parquet"), columns, rows,
+          Layout(codec="snappy", dictionary=False, row_group_rows=30000, page_rows=3000,
+                 page_version=2, crc=True))
+    write(os.path.join(folder, "large", "words.parquet"), columns, rows[:12000],
+          Layout(codec="snappy", row_group_rows=30000, page_rows=5000))
+    return ""
+
+
 def customers(folder):
     rng = random.Random(8)
     names = ("Ada", "Bo", "Cleo", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo")
@@ -472,7 +496,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, checksums, events, visits, dictionaries, skips, groups,
+        types, kinds, checksums, events, visits, dictionaries, skips, groups, large,
         customers, instants, decimals, matrix, odd, nested, variants,
         many_files, cases))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:

@@ -33,7 +33,7 @@ ax_status ax_cdc_create(ax_task *t, ax_arena *a, ax_cdc **out) AX_MUST_USE;
 ax_status ax_cdc_decompress(ax_task *t, ax_cdc *c, ax_codec codec, const uint8_t *src,
                             size_t src_len, uint8_t *dst, size_t dst_len) AX_MUST_USE;
 
-/* ---- piece by piece --------------------------------------------------------------------------- */
+/* ---- piece by piece -------------------------------------------------------------------------- */
 
 #define AX_CDC_HISTORY ((size_t) 64 << 10)
 

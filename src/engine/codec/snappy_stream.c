@@ -2,11 +2,11 @@
  * as much memory.
  *
  * Elements are taken in a fast loop while there is room for the longest and input behind it; what
- * is cut by an end goes byte by byte.  Copies reach back 64 KiB at most in every writer known, since
- * all compress in blocks of that size, though the format has room for more.
+ * is cut by an end goes byte by byte.  Copies reach back 64 KiB at most in every writer known,
+ * since all compress in blocks of that size, though the format has room for more.
  *
  *   tag & 3   bytes behind      what
- *      0      0..4, literal     n = tag >> 2; n < 60: n + 1 bytes; else n - 59 bytes tell length - 1
+ *      0      0..4, literal     n = tag >> 2; n < 60: n + 1 bytes; else n - 59 bytes tell length-1
  *      1      1                 copy of 4 + (tag >> 2 & 7), offset (tag >> 5) * 256 + byte
  *      2      2                 copy of 1 + (tag >> 2), offset u16
  *      3      4                 copy of 1 + (tag >> 2), offset u32

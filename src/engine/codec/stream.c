@@ -71,7 +71,9 @@ ax_status ax_cdc_stream_begin(ax_task *t, ax_cdc_stream *s, ax_codec codec, size
     s->produced = 0;
     s->ended = true;
     memset(&s->snappy, 0, sizeof s->snappy);
-    return codec == AX_CDC_ZSTD ? begin_zstd(t, s) : codec == AX_CDC_GZIP ? begin_gzip(t, s) : AX_OK;
+    if (codec == AX_CDC_GZIP)
+        return begin_gzip(t, s);
+    return codec == AX_CDC_ZSTD ? begin_zstd(t, s) : AX_OK;
 }
 
 static ax_status run_zstd(ax_task *t, ax_cdc_stream *s, const uint8_t **src, const uint8_t *end,

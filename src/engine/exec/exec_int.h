@@ -394,6 +394,7 @@ ax_status ax_scan_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
 /* Step l->op until it has something for us; PARK: it waits for reads or the host. */
 ax_status ax_scan_drive(ax_lane *l, ax_go *go) AX_MUST_USE;
 void ax_scan_abandon(ax_lane *l); /* ends the operation under way */
+uint64_t ax_scan_buffer_bytes(const ax_lane *l); /* of its scan requests */
 void ax_scan_flush_stats(ax_lane *l);
 void ax_scan_tighten(void *scan, const ax_value *bound);
 

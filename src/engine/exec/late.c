@@ -409,7 +409,8 @@ static ax_status claim(ax_lane *l, ax_go *go)
                                            ? late->ncolumns - col0 : GROUP_COLUMNS,
                            .allow = l->stage->x->o.allow,
                            .stats = &l->stats,
-                           .budget = l->task.budget};
+                           .budget = l->task.budget,
+                           .buffer_bytes = ax_scan_buffer_bytes(l)};
     return l->format->scan_begin(&l->task, l->morsel, &l->req, &l->op);
 }
 

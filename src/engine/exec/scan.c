@@ -19,6 +19,7 @@
 
 #define RANGE_ROWS 65536u
 #define RANGES_PER_LANE 4u
+#define SCAN_SHARE 4u /* of the query's memory: for bytes of files, and again for their pages */
 
 /* ---- the work list -------------------------------------------------------------------------- */
 
@@ -342,6 +343,13 @@ ax_status ax_scan_drive(ax_lane *l, ax_go *go)
     }
 }
 
+uint64_t ax_scan_buffer_bytes(const ax_lane *l)
+{
+    int64_t limit = l->stage->x->budget.limit_bytes;
+
+    return limit == INT64_MAX ? 0 : (uint64_t) limit / SCAN_SHARE / l->stage->nlanes;
+}
+
 static void end_op(ax_lane *l)
 {
     memset(&l->ev, 0, sizeof l->ev);
@@ -412,6 +420,7 @@ static ax_status begin_read(ax_lane *l, ax_match match)
     l->req.allow = l->stage->x->o.allow;
     l->req.stats = &l->stats;
     l->req.budget = l->task.budget;
+    l->req.buffer_bytes = ax_scan_buffer_bytes(l);
     atomic_fetch_add_explicit(&s->read_splits, 1, memory_order_relaxed);
     l->scan_state = AX_SCAN_READ;
     return l->format->scan_begin(&l->task, l->morsel, &l->req, &l->op);

@@ -300,6 +300,9 @@ typedef struct ax_scan_req
     uint32_t allow;            /* AX_ALLOW_* */
     ax_scan_stats *stats;      /* borrowed, never NULL */
     ax_budget *budget;         /* pages are charged here */
+    uint64_t buffer_bytes;     /* bytes of the file that should be in memory at once, and bytes
+                                * after decompression again; 0: any.  Who cannot do with so few
+                                * takes more */
 } ax_scan_req;
 
 /* ---- facts for people ------------------------------------------------------------------------ */

@@ -44,6 +44,7 @@ typedef struct ax_fmt_window
     const ax_scan_req *req;    /* borrowed from the scan */
     uint32_t row, n;           /* in the split */
     bool active;               /* not finished */
+    bool hungry;               /* a column lacks bytes: the same again when they have come */
     bool raised;               /* a row raised: `raise` is returned when its batch is done with */
     bool *done;                /* [nall] decoded for this window */
     bool *by_filter;           /* [nall] read by a filter step or a live bound */
@@ -79,7 +80,7 @@ bool ax_fmt_window_wants(const ax_fmt_window *w, uint32_t row);
 void ax_fmt_window_cut(ax_task *t, ax_fmt_window *w, uint32_t fail_row);
 
 /* Run the filter.  need: decode column i, which filter step `step` reads, into w->batch.  *wait:
- * the host has to answer before it can go on. */
+ * the host has to answer before it can go on; it stops, too, when need has set w->hungry. */
 typedef ax_status (*ax_fmt_need)(ax_task *t, void *scan, uint32_t i, uint32_t step);
 ax_status ax_fmt_window_filter(ax_task *t, ax_fmt_window *w, ax_fmt_need need, void *scan,
                                const ax_host_need **wait) AX_MUST_USE;

@@ -159,7 +159,11 @@ ax_status ax_fmt_window_filter(ax_task *t, ax_fmt_window *w, ax_fmt_need need, v
         ax_status st;
 
         for (uint32_t i = 0; i < n; i++)
+        {
             AX_TRY(need(t, scan, cols[i], step));
+            if (w->hungry)
+                return AX_OK;
+        }
         if (w->batch.nsel == 0)
             break;
         t1 = ax_fmt_now_ns();

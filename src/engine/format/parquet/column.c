@@ -121,7 +121,8 @@ void ax_pq_col_free(ax_pq_col *c)
     ax_buf_unref(c->last);
     ax_buf_unref(c->wbuf);
     ax_buf_unref(c->whole);
-    c->whole = NULL;
+    ax_buf_unref(c->level_hold);
+    c->whole = c->level_hold = NULL;
     if (c->dict != NULL)
         ax_arena_destroy(c->dict->arena);
     c->chunk = c->body = c->spare = c->turned = c->turned_rep = c->lens = c->prefixes = NULL;
@@ -132,7 +133,7 @@ void ax_pq_col_free(ax_pq_col *c)
 
 void ax_pq_col_rewind(ax_pq_col *c)
 {
-    ax_buf *chunk = c->chunk;
+    ax_buf *chunk = c->windowed ? NULL : c->chunk;
     uint32_t npieces = c->npieces;
 
     if (c->nread != NULL)
@@ -140,7 +141,8 @@ void ax_pq_col_rewind(ax_pq_col *c)
         ax_pq_nested_rewind(c);
         return;
     }
-    c->chunk = NULL;
+    if (!c->windowed)
+        c->chunk = NULL;
     c->npieces = 0; /* they stay */
     ax_pq_col_free(c);
     if (chunk != NULL)
@@ -150,7 +152,8 @@ void ax_pq_col_rewind(ax_pq_col *c)
     c->pos = c->page_left = c->last_len = 0;
     c->slots_left = c->meta.num_values;
     c->page_no = -1;
-    c->opened = false;
+    c->opened = c->pieces = c->reading = c->hungry = false;
+    c->walked = 0;
 }
 
 void ax_pq_col_cut(ax_pq_col *c, ax_vec *v, uint32_t n)
@@ -166,6 +169,11 @@ void ax_pq_col_cut(ax_pq_col *c, ax_vec *v, uint32_t n)
 
 void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk)
 {
+    if (c->windowed)
+    {
+        ax_pq_col_window(c, chunk);
+        return;
+    }
     if (c->nfetched < c->npieces)
     {
         c->piece[c->nfetched++].buf = chunk;
@@ -175,6 +183,7 @@ void ax_pq_col_data(ax_pq_col *c, ax_buf *chunk)
     }
     c->chunk = chunk;
     c->chunk_off = c->off;
+    c->beyond = 0;
     c->cur = ax_cur_make(chunk->data, chunk->len);
 }
 
@@ -197,21 +206,14 @@ ax_status ax_pq_window_buffer(ax_task *t, ax_pq_col *c, size_t n)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-/* Let go of the current page; keep its buffer for the next when nobody else holds it. */
+/* Let go of the current page. */
 static void retire_page(ax_pq_col *c)
 {
-    ax_buf *b = c->body;
-
-    c->body = NULL;
-    c->opened = false;
-    if (b != NULL && b != c->chunk && atomic_load_explicit(&b->refs, memory_order_acquire) == 1 &&
-        (c->spare == NULL || c->spare->cap < b->cap))
-    {
-        ax_buf_unref(c->spare);
-        c->spare = b;
-        return;
-    }
-    ax_buf_unref(b);
+    ax_pq_retire_buffer(c);
+    ax_buf_unref(c->level_hold);
+    c->level_hold = NULL;
+    c->opened = c->pieces = false;
+    c->walked = 0;
 }
 
 /* ---- pages that an index locates ------------------------------------------------------------- */
@@ -334,18 +336,22 @@ static ax_status jump(ax_task *t, ax_pq_col *c, uint32_t row, bool *jumped)
 
 /* ---- one page after the other ---------------------------------------------------------------- */
 
-/* Go to the next data page; a dictionary on the way is loaded. */
+/* Go to the next data page, or be hungry; a dictionary on the way is loaded. */
 ax_status ax_pq_col_next_page(ax_task *t, ax_pq_col *c)
 {
     retire_page(c);
     if (c->pages.n > 0)
         AX_TRY(find_page(t, c));
+    if (c->windowed && c->chunk == NULL)
+        ax_pq_want(c, c->off, 0);
+    if (c->hungry)
+        return AX_OK;
     do
     {
-        int64_t off = (int64_t) (c->chunk_off + ax_cur_off(&c->cur));
-
         AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
-        AX_TRY(ax_pq_page_header(t, &c->cur, off, c->slots_left, &c->page));
+        AX_TRY(ax_pq_col_header(t, c));
+        if (c->hungry)
+            return AX_OK;
         if (c->page.type == PQ_PAGE_DICTIONARY)
             AX_TRY(ax_pq_dict_load(t, c, &c->page));
     } while (c->page.type != PQ_PAGE_DATA && c->page.type != PQ_PAGE_DATA_V2);
@@ -517,7 +523,13 @@ ax_status ax_pq_col_open_page(ax_task *t, ax_pq_col *c)
         c->vend = c->v + c->whole->len;
     }
     else
-        AX_TRY(ax_pq_page_body(t, c, &c->page, &c->body, &c->v, &c->vend));
+    {
+        AX_TRY(ax_pq_pieces_open(t, c, ax_pq_page_stored(c, &c->page)));
+        if (c->hungry)
+            return AX_OK;
+        if (!c->pieces)
+            AX_TRY(ax_pq_page_body(t, c, &c->page, &c->body, &c->v, &c->vend));
+    }
     c->scan->req.stats->pages++;
     c->opened = true;
     AX_TRY(open_levels(t, c));
@@ -663,7 +675,7 @@ ax_status ax_pq_col_skip_values(ax_task *t, ax_pq_col *c, uint64_t n)
 /* Move to `row`. */
 static ax_status skip_to(ax_task *t, ax_pq_col *c, uint32_t row)
 {
-    while (c->pos < row)
+    while (c->pos < row && !c->hungry)
     {
         uint32_t k = row - c->pos, vals;
 
@@ -681,6 +693,10 @@ static ax_status skip_to(ax_task *t, ax_pq_col *c, uint32_t row)
         {
             if (!c->opened)
                 AX_TRY(ax_pq_col_open_page(t, c));
+            if (c->pieces && !c->hungry)
+                AX_TRY(ax_pq_pieces_fit(t, c, 0, &k));
+            if (c->hungry)
+                break;
             AX_TRY(take_levels(t, c, k, NULL, 0, &vals));
             AX_TRY(ax_pq_col_skip_values(t, c, vals));
         }
@@ -1009,8 +1025,6 @@ static ax_status emit(ax_task *t, ax_pq_col *c, uint32_t n, ax_batch *b, ax_vec 
 ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_batch *b,
                          ax_vec *out)
 {
-    uint32_t at = 0;
-
     if (c->nread != NULL)
         return ax_pq_nested_read(t, c, row, n, b, out);
     AX_ASSERT(row >= c->pos && n <= AX_BATCH_ROWS);
@@ -1022,29 +1036,43 @@ ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_
         AX_CHECK(t, !c->conv->not_null, AX_ENOTNULL, "null value in a column declared NOT NULL");
         return const_vec(t, c, b, true, n, out);
     }
-    AX_TRY(skip_to(t, c, row));
-    c->rep = REP_EMPTY;
-    c->nnull = 0;
-    c->ascii = true;
-    c->unchecked = false;
-    c->runs_ok = true;
-    c->nruns = 0;
-    while (at < n)
+    if (!c->reading)
     {
-        uint32_t k = n - at;
+        AX_TRY(skip_to(t, c, row));
+        if (c->hungry)
+            return AX_OK;
+        c->rep = REP_EMPTY;
+        c->nnull = 0;
+        c->ascii = true;
+        c->unchecked = false;
+        c->runs_ok = true;
+        c->nruns = 0;
+        c->at = 0;
+    }
+    c->reading = true;
+    while (c->at < n)
+    {
+        uint32_t k = n - c->at;
 
         if (c->page_left == 0)
         {
             AX_TRY(ax_pq_col_next_page(t, c));
+            if (c->hungry)
+                return AX_OK;
             continue;
         }
         if (!c->opened)
             AX_TRY(ax_pq_col_open_page(t, c));
         k = k < c->page_left ? k : c->page_left;
-        AX_TRY(add_segment(t, c, at, k, b));
+        if (c->pieces && !c->hungry)
+            AX_TRY(ax_pq_pieces_fit(t, c, c->conv->kind == CONV_STR ? c->at : 0, &k));
+        if (c->hungry)
+            return AX_OK;
+        AX_TRY(add_segment(t, c, c->at, k, b));
         c->page_left -= k;
         c->pos += k;
-        at += k;
+        c->at += k;
     }
+    c->reading = false;
     return emit(t, c, n, b, out);
 }

@@ -87,6 +87,12 @@ ax_status ax_pq_plain_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, u
 
     if (c->conv->src == SRC_FIXED)
         return plain_flba(t, c, n, off, len);
+    if (c->walked >= n && n > 0)
+    {
+        c->v = base + off[n - 1] + len[n - 1];
+        c->walked = 0;
+        return AX_OK;
+    }
     for (i = 0; i < n; i++)
     {
         /* Four bytes behind the end are readable; a length from there fails the test. */

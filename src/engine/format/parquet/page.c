@@ -103,8 +103,8 @@ static void parse_header(ax_cur *c, ax_pq_page *p, int32_t *type, unsigned *seen
     }
 }
 
-ax_status ax_pq_page_header(ax_task *t, ax_cur *c, int64_t file_off, int64_t slots_left,
-                            ax_pq_page *p)
+ax_status ax_pq_page_head(ax_task *t, ax_cur *c, int64_t file_off, int64_t slots_left,
+                          ax_pq_page *p)
 {
     int32_t type = -1;
     unsigned seen = 0;
@@ -121,9 +121,6 @@ ax_status ax_pq_page_header(ax_task *t, ax_cur *c, int64_t file_off, int64_t slo
              "page header has sizes %d and %d", (int) p->compressed, (int) p->uncompressed);
     AX_CHECK(t, p->uncompressed <= PQ_MAX_PAGE_BYTES, AX_ELIMIT,
              "page of %d bytes is larger than the limit", (int) p->uncompressed);
-    p->body = ax_cur_take(c, (uint64_t) p->compressed);
-    AX_CHECK(t, p->body != NULL, AX_ECORRUPT,
-             "page of %d bytes reaches beyond its column chunk", (int) p->compressed);
     p->type = type == PQ_PAGE_DATA || type == PQ_PAGE_DATA_V2 || type == PQ_PAGE_DICTIONARY
                   ? (uint8_t) type : PQ_PAGE_INDEX;
     if (p->type == PQ_PAGE_INDEX)
@@ -151,6 +148,16 @@ ax_status ax_pq_page_header(ax_task *t, ax_cur *c, int64_t file_off, int64_t slo
     return AX_OK;
 }
 
+ax_status ax_pq_page_header(ax_task *t, ax_cur *c, int64_t file_off, int64_t slots_left,
+                            ax_pq_page *p)
+{
+    AX_TRY(ax_pq_page_head(t, c, file_off, slots_left, p));
+    p->body = ax_cur_take(c, (uint64_t) p->compressed);
+    AX_CHECK(t, p->body != NULL, AX_ECORRUPT,
+             "page of %d bytes reaches beyond its column chunk", (int) p->compressed);
+    return AX_OK;
+}
+
 ax_status ax_pq_page_check(ax_task *t, const ax_pq_page *p)
 {
     if (!p->has_crc)
@@ -160,8 +167,23 @@ ax_status ax_pq_page_check(ax_task *t, const ax_pq_page *p)
     return AX_OK;
 }
 
-/* A buffer of n bytes: the spare one when nobody else holds it and it is large enough. */
-static ax_status take_buffer(ax_task *t, ax_pq_col *c, size_t n, ax_buf **out)
+void ax_pq_retire_buffer(ax_pq_col *c)
+{
+    ax_buf *b = c->body;
+
+    c->body = NULL;
+    if (b != NULL && b != c->chunk && atomic_load_explicit(&b->refs, memory_order_acquire) == 1 &&
+        (c->spare == NULL || c->spare->cap < b->cap))
+    {
+        ax_buf_unref(c->spare);
+        c->spare = b;
+        return;
+    }
+    ax_buf_unref(b);
+}
+
+/* The spare one goes when nobody else holds it and it is large enough. */
+ax_status ax_pq_take_buffer(ax_task *t, ax_pq_col *c, size_t n, ax_buf **out)
 {
     ax_buf *b = c->spare;
 
@@ -179,6 +201,13 @@ static ax_status take_buffer(ax_task *t, ax_pq_col *c, size_t n, ax_buf **out)
     return AX_OK;
 }
 
+bool ax_pq_page_stored(const ax_pq_col *c, const ax_pq_page *p)
+{
+    return c->codec == AX_CDC_NONE ||
+           (p->type == PQ_PAGE_DATA_V2 && !p->is_compressed &&
+            !ax_pq_writer_before(&c->scan->f->writer, "parquet-cpp", 2, 0, 0));
+}
+
 ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf **hold,
                           const uint8_t **v, const uint8_t **vend)
 {
@@ -186,13 +215,10 @@ ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf 
     size_t levels = p->type == PQ_PAGE_DATA_V2 ? (size_t) p->def_len + (size_t) p->rep_len : 0;
     size_t packed = (size_t) p->compressed - levels;
     size_t plain = (size_t) p->uncompressed - levels;
-    bool stored = c->codec == AX_CDC_NONE;
+    bool stored = ax_pq_page_stored(c, p);
     ax_buf *b = NULL;
     ax_status st;
 
-    if (p->type == PQ_PAGE_DATA_V2 && !p->is_compressed &&
-        !ax_pq_writer_before(&c->scan->f->writer, "parquet-cpp", 2, 0, 0))
-        stored = true;
     if (p->type == PQ_PAGE_DATA_V2 && (packed == 0 || plain == 0))
     {
         /* Nothing but nulls: codecs do not accept empty input. */
@@ -213,7 +239,7 @@ ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf 
         *vend = *v + plain;
         return AX_OK;
     }
-    AX_TRY(take_buffer(t, c, plain, &b));
+    AX_TRY(ax_pq_take_buffer(t, c, plain, &b));
     st = ax_cdc_decompress(t, c->scan->cdc, c->codec, p->body + levels, packed, b->data, plain);
     if (st != AX_OK)
     {

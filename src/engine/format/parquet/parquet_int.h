@@ -18,6 +18,7 @@
  *   stats.c       min/max: what may be believed
  *   bloom.c       Bloom filters: probes
  *   index.c       page indexes: where pages are, and their bounds
+ *   stream.c      chunks read in windows, large pages in pieces
  *   share.c       a row group for several scans
  *   prune.c       may rows of a row group match? which ones?
  *   facts.c       metadata as tables, for people
@@ -412,6 +413,11 @@ typedef struct ax_pq_page
 ax_status ax_pq_page_header(ax_task *t, ax_cur *c, int64_t file_off, int64_t slots_left,
                             ax_pq_page *out) AX_MUST_USE;
 
+/* The same without the body, of which nothing need be there: c stands on it then.  c->bad: the
+ * header is cut. */
+ax_status ax_pq_page_head(ax_task *t, ax_cur *c, int64_t file_off, int64_t slots_left,
+                          ax_pq_page *out) AX_MUST_USE;
+
 /* Compare the checksum, when there is one. */
 ax_status ax_pq_page_check(ax_task *t, const ax_pq_page *p) AX_MUST_USE;
 
@@ -518,7 +524,12 @@ typedef struct ax_pq_col
     bool prefix_done;         /* what stands in front of the first of `pages` was looked at */
     ax_buf *chunk;            /* owned; NULL: not fetched yet.  With pieces: the current one */
     uint64_t chunk_off;       /* file offset of cur.start */
-    ax_cur cur;               /* next page header in chunk */
+    ax_cur cur;               /* next page header in chunk; its end when that lies behind */
+    uint64_t beyond;          /* so many bytes behind the end of chunk */
+    bool windowed;            /* chunk is a window of at least window_bytes, see stream.c */
+    uint64_t window_bytes;
+    bool hungry;              /* bytes [want_off, want_off + want_len) must come before anything */
+    uint64_t want_off, want_len;
     uint32_t pos;             /* row of the row group at which the reader stands */
     int64_t slots_left;       /* not yet claimed by a page */
     int64_t page_no;          /* ordinal of the current data page, -1 before the first */
@@ -526,7 +537,16 @@ typedef struct ax_pq_col
 
     ax_pq_page page;          /* current data page */
     uint32_t page_left;       /* rows of it not consumed */
+    uint64_t body_off;        /* file offset of its body */
     bool opened;              /* its body is decompressed and the readers below are set */
+    bool pieces;              /* body is one piece of it after the other, with the next ones */
+    bool stored, finished, whole_page, count_crc;
+    uint64_t in_off;          /* file offset of input not taken yet */
+    size_t out_left;          /* bytes of the page that no piece had yet */
+    uint32_t crc;
+    ax_cdc_stream *z;
+    ax_buf *level_hold;       /* owned; what the readers of levels point into, or NULL */
+    uint32_t walked;          /* strings at v whose offsets and lengths are known already */
     ax_buf *body;             /* owned reference: what v and base point into */
     ax_buf *spare;            /* owned; a page buffer to use again */
     ax_buf *turned, *turned_rep; /* owned; BIT_PACKED levels in the order of the hybrid */
@@ -553,6 +573,8 @@ typedef struct ax_pq_col
     uint32_t fail_row;        /* after a failed read: row of the window that has no value in the
                                * declared type, or UINT32_MAX: the chunk is damaged */
 
+    bool reading;             /* the window is read up to row `at`: it was hungry there */
+    uint32_t at;
     uint8_t rep;              /* ax_pq_rep of the window */
     uint32_t nnull;           /* nulls so far; > 0: `null` is set for all rows so far */
     const uint8_t *win_base;  /* STR */
@@ -594,7 +616,8 @@ ax_status ax_pq_col_locate(ax_task *t, ax_pq_col *c, const ax_pq_pages *pages,
                            const ax_rowset *rows) AX_MUST_USE;
 
 /* Rows [row, row + n) of the row group as a vector; row is not below what was read before.  Buffers
- * of the previous vector are used again.  b pins what strings point into. */
+ * of the previous vector are used again.  b pins what strings point into.  c->hungry afterwards:
+ * there is none yet; the same call again when the bytes have come. */
 ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_batch *b,
                          ax_vec *out) AX_MUST_USE;
 
@@ -603,7 +626,7 @@ ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_
 ax_status ax_pq_col_check(ax_task *t, ax_pq_col *c, const uint16_t *sel, uint32_t nsel, ax_vec *v)
     AX_MUST_USE;
 
-/* Begin again at row 0, with the same bytes. */
+/* Begin again at row 0, with the same bytes; a windowed column is hungry for the first. */
 void ax_pq_col_rewind(ax_pq_col *c);
 
 /* Shorten a vector that col_read made to its first n > 0 rows. */
@@ -699,6 +722,24 @@ ax_status ax_pq_dict_ids(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t at, uint
 ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf **hold,
                           const uint8_t **v, const uint8_t **vend) AX_MUST_USE;
 
+/* A buffer of n bytes for a page: the spare one when it will do.  Retire: let go of c->body, and
+ * keep it as the spare one when nobody else holds it. */
+ax_status ax_pq_take_buffer(ax_task *t, ax_pq_col *c, size_t n, ax_buf **out) AX_MUST_USE;
+void ax_pq_retire_buffer(ax_pq_col *c);
+
+/* stream.c.  want: be hungry, for at least so many bytes at off.  window: they have come; ownership
+ * moves.  header: of the next page into c->page, or be hungry.  open: c->page in pieces, if it
+ * is to be; else its body is at hand; or hungry.  fit: of the next *n rows, those whose values
+ * stand at c->v; offsets of strings go to c->soff + at. */
+void ax_pq_want(ax_pq_col *c, uint64_t off, uint64_t least);
+void ax_pq_col_window(ax_pq_col *c, ax_buf *bytes);
+ax_status ax_pq_col_header(ax_task *t, ax_pq_col *c) AX_MUST_USE;
+ax_status ax_pq_pieces_open(ax_task *t, ax_pq_col *c, bool stored) AX_MUST_USE;
+ax_status ax_pq_pieces_fit(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t *n) AX_MUST_USE;
+
+/* Are the values of c->page stored as they are? */
+bool ax_pq_page_stored(const ax_pq_col *c, const ax_pq_page *p);
+
 extern const ax_format ax_format_parquet;
 
 /* ---- scans ----------------------------------------------------------------------------------- */
@@ -717,6 +758,7 @@ struct ax_pq_scan
     ax_scan_req req;
     ax_arena *arena;          /* borrowed from begin */
     ax_cdc *cdc;
+    size_t piece_bytes;       /* of large pages that are decompressed in pieces */
     const ax_pq_group *group;
     ax_pq_col *col;           /* [nphys]; scan == NULL: constant or virtual; behind ncolumns stand
                                * the leaves of nested columns */

@@ -4,7 +4,8 @@
  *   WAIT  --> bytes are there --> RUN
  *   RUN   --> per window of up to 2048 rows: filter step by step, then its live bounds; no row
  *             left: next window; else the other columns (asking for their chunks the first time:
- *             WAIT), then BATCH
+ *             WAIT), then BATCH; where a chunk is read in windows, any column may ask for its
+ *             next one first: WAIT, and the same again
  *   RUN   --> no window left --> DONE
  *
  * Columns that are not read for a window are not touched: their readers catch up by count when a
@@ -25,6 +26,9 @@ enum { STATE_START, STATE_INDEX, STATE_WAIT, STATE_RUN, STATE_DONE };
 
 /* Rest columns of at most this many bytes are asked for together with the filter's. */
 enum { REST_BYTES = 256 << 10 };
+
+/* Large pages are decompressed in pieces of so many bytes; windows of chunks are no smaller. */
+enum { PIECE_MIN = 64 << 10, PIECE_MAX = 1 << 20, WINDOW_MIN = 128 << 10 };
 
 /* Rows after which the place of live bounds is thought over. */
 enum { LIVE_ROWS = 32768 };
@@ -174,6 +178,12 @@ static bool ask(ax_pq_scan *s, bool all, ax_fmt_event *ev)
 
         if (!wants_bytes(s, i) || !(all || s->w.by_filter[i]))
             continue;
+        if (c->windowed)
+        {
+            ax_pq_want(&s->col[i], c->off, 0);
+            add_request(s, i, c->want_off, c->want_len);
+            continue;
+        }
         for (k = 0; k < c->npieces; k++)
             add_request(s, i, c->piece[k].off, c->piece[k].len);
         if (c->npieces == 0)
@@ -261,6 +271,49 @@ static ax_status take(ax_task *t, ax_pq_scan *s)
     }
     s->nio = 0;
     return AX_OK;
+}
+
+/* Columns have read their windows up: ask for the next ones, also of those that soon will have. */
+static void ask_more(ax_pq_scan *s, ax_fmt_event *ev)
+{
+    s->nio = 0;
+    s->w.hungry = false;
+    for (uint32_t i = 0; i < s->nphys; i++)
+        if (s->col[i].hungry)
+            add_request(s, i, s->col[i].want_off, s->col[i].want_len);
+    wait_for(s, STATE_WAIT, ev);
+}
+
+/* Chunks that together are too large to be in memory are read in windows, each with its share. */
+static void plan_windows(ax_pq_scan *s)
+{
+    uint64_t sum = 0, most = s->req.buffer_bytes;
+    uint32_t n = 0;
+
+    s->piece_bytes = PIECE_MAX;
+    for (uint32_t i = 0; i < s->nphys; i++)
+        if (wants_bytes(s, i))
+        {
+            sum += s->col[i].len;
+            n += s->col[i].len > WINDOW_MIN;
+        }
+    if (most == 0 || s->req.share != NULL)
+        return;
+    n *= 2; /* the piece that a batch has pinned, and the next one */
+    if (n > 0 && most / n < PIECE_MAX)
+        s->piece_bytes = most / n < PIECE_MIN ? PIECE_MIN : most / n;
+    for (uint32_t i = 0; sum > most && i < s->nphys; i++)
+    {
+        ax_pq_col *c = &s->col[i];
+        uint64_t share = (uint64_t) ((double) most * (double) c->len / (double) sum);
+
+        share = share < WINDOW_MIN ? WINDOW_MIN : share;
+        if (!wants_bytes(s, i) || c->npieces > 0 || c->in_nest || c->nread != NULL ||
+            c->len <= share)
+            continue;
+        c->windowed = true;
+        c->window_bytes = share;
+    }
 }
 
 /* Is it worth asking for the filter's columns alone? */
@@ -360,6 +413,9 @@ static ax_status decode(ax_task *t, ax_pq_scan *s, uint32_t i)
                                    &s->w.batch.col[i]);
     else
         st = ax_pq_col_read(t, c, s->w.row, s->w.n, &s->w.batch, &s->w.batch.col[i]);
+    s->w.hungry |= c->hungry;
+    if (s->w.hungry && st == AX_OK)
+        return AX_OK;
     if (st != AX_OK)
     {
         (void) note(t, s, c, st);
@@ -370,6 +426,9 @@ static ax_status decode(ax_task *t, ax_pq_scan *s, uint32_t i)
             return AX_OK;
         ax_pq_col_rewind(c);
         AX_TRY(ax_pq_col_read(t, c, s->w.row, s->w.n, &s->w.batch, &s->w.batch.col[i]));
+        s->w.hungry |= c->hungry;
+        if (s->w.hungry)
+            return AX_OK;
     }
     s->w.done[i] = true;
     return AX_OK;
@@ -398,7 +457,7 @@ static ax_status for_step(ax_task *t, void *scan, uint32_t i, uint32_t step)
     ax_pq_scan *s = scan;
 
     AX_TRY(decode(t, s, i));
-    if (s->col[i].unchecked &&
+    if (!s->w.hungry && s->col[i].unchecked &&
         ax_filter_step_reads_text(ax_filter_lane_filter(s->req.filter), step, i))
         AX_TRY(check_text(t, s, i));
     return AX_OK;
@@ -415,7 +474,7 @@ static ax_status live_bounds(ax_task *t, ax_pq_scan *s)
     for (i = 0; i < n; i++)
         if (!wants_bytes(s, cols[i]) && !ax_pq_nested_lacks(&s->col[cols[i]]))
             AX_TRY(decode(t, s, cols[i]));
-    if (n == 0 || s->w.batch.nsel == 0)
+    if (n == 0 || s->w.batch.nsel == 0 || s->w.hungry)
         return AX_OK;
     AX_TRY(ax_filter_live(t, s->req.filter, &s->w.batch));
     s->live_in += rows;
@@ -457,10 +516,10 @@ static ax_status decode_rest(ax_task *t, ax_pq_scan *s)
     uint64_t t0 = ax_fmt_now_ns();
     uint32_t i;
 
-    for (i = 0; i < s->req.ncolumns; i++)
+    for (i = 0; i < s->req.ncolumns && !s->w.hungry; i++)
     {
         AX_TRY(decode(t, s, i));
-        if (s->stays[i])
+        if (s->stays[i] && !s->w.hungry)
             AX_TRY(check_text(t, s, i));
     }
     s->req.stats->decode_ns += ax_fmt_now_ns() - t0;
@@ -471,8 +530,7 @@ static ax_status run(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
 {
     for (;;)
     {
-        const ax_host_need *wait;
-
+        const ax_host_need *wait = NULL;
         bool behind;
 
         AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
@@ -493,18 +551,25 @@ static ax_status run(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
         }
         if (s->w.step == 0 && live_first(s))
             AX_TRY(live_bounds(t, s));
-        AX_TRY(ax_fmt_window_filter(t, &s->w, for_step, s, &wait));
+        if (!s->w.hungry)
+            AX_TRY(ax_fmt_window_filter(t, &s->w, for_step, s, &wait));
         if (wait != NULL)
         {
             ev->step = AX_STEP_NEED;
             ev->host = wait;
             return AX_OK;
         }
-        AX_TRY(live_bounds(t, s));
-        if (s->w.batch.nsel > 0 && ask(s, true, ev))
+        if (!s->w.hungry)
+            AX_TRY(live_bounds(t, s));
+        if (!s->w.hungry && s->w.batch.nsel > 0 && ask(s, true, ev))
             return AX_OK;
-        if (s->w.batch.nsel > 0)
+        if (!s->w.hungry && s->w.batch.nsel > 0)
             AX_TRY(decode_rest(t, s));
+        if (s->w.hungry)
+        {
+            ask_more(s, ev);
+            return AX_OK;
+        }
         if (ax_fmt_window_finish(&s->w, ev))
             return AX_OK;
     }
@@ -528,6 +593,7 @@ ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
     }
     if (s->state == STATE_START)
     {
+        plan_windows(s);
         s->state = STATE_RUN;
         if (s->group->nrows > 0 && ask(s, !filter_first(s), ev))
             return AX_OK;
