@@ -160,13 +160,21 @@ ax_status ax_held_copy(ax_task *t, ax_exec *x, const ax_batch *b, ax_held **out)
 
 /* ---- the output queue ------------------------------------------------------------------------ */
 
+/* A small memory limit makes a short queue. */
+static size_t queue_bytes(const ax_exec *x)
+{
+    int64_t share = x->budget.limit_bytes / 8;
+
+    return share < AX_QUEUE_BYTES ? (size_t) share : AX_QUEUE_BYTES;
+}
+
 bool ax_out_push(ax_lane *l, ax_held *h)
 {
     ax_exec *x = l->stage->x;
     bool full, was_empty = false;
 
     pthread_mutex_lock(&x->lock);
-    full = x->out_n > 0 && (x->out_n >= AX_QUEUE_BATCHES || x->out_bytes >= AX_QUEUE_BYTES);
+    full = x->out_n > 0 && (x->out_n >= AX_QUEUE_BATCHES || x->out_bytes >= queue_bytes(x));
     if (full && !l->waits_room)
     {
         l->waits_room = true;
@@ -231,7 +239,7 @@ static ax_held *out_pop(ax_exec *x)
         x->out_tail = NULL;
     x->out_n--;
     x->out_bytes -= h->bytes;
-    while (x->out_n <= AX_QUEUE_BATCHES / 2 && x->out_bytes < AX_QUEUE_BYTES &&
+    while (x->out_n <= AX_QUEUE_BATCHES / 2 && x->out_bytes < queue_bytes(x) &&
            x->room_waiters != NULL)
     {
         ax_lane *l = x->room_waiters;
