@@ -427,6 +427,8 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fm
     }
     if (c == NULL || (c->node == NULL && p->rows > 0))
         return ax_fmt_bind_missing(t, names, opts, &b->base, i);
+    if (c->node != NULL && c->derived == NULL && c->field != UINT32_MAX)
+        AX_TRY(ax_mt_changed_column(t, a, p, c, &c));
     AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
              "encoding_check other than fail is not supported yet");
     AX_CHECK(t, col->zone == NULL || col->type.id != AX_T_TIMESTAMP, AX_EUNSUPPORTED,

@@ -1,13 +1,7 @@
-/* Columns that a part lacks.
+/* Nodes whose values are all the same: a constant, or zero, '' or [] of the type.
  *
- * An ALTER TABLE ADD COLUMN leaves old parts as they are; their rows have the column's default:
- * its DEFAULT expression, or else zero, '' or [] of its type.  Which column has which is told by
- * the definition of the table (lines column=`name` type DEFAULT expression).  Constants are
- * understood; any other expression is refused, since its value is not known here.
- *
- * Such a column is one whose root node has a template: one value, which is repeated.  A missing
- * column of a Nested table has as many elements as its siblings: its sizes are theirs, and only the
- * elements have a template.
+ * Such a node has a template: one value, which is repeated.  Columns that a part lacks are made of
+ * them (derive.c).
  *
  * Format: mergetree.md, "Missing columns". */
 #include "mergetree_int.h"
@@ -199,6 +193,7 @@ static bool in_utc(const ax_mt_type *ty)
 static ax_status plain_literal(maker *m, const ax_mt_type *ty, uint8_t *dst)
 {
     const uint8_t *s = NULL;
+    const char *start = m->p;
     uint32_t len, i;
     ax_i128 v = 0;
     int64_t sec = 0;
@@ -210,8 +205,12 @@ static ax_status plain_literal(maker *m, const ax_mt_type *ty, uint8_t *dst)
     {
         case MT_INT:
         case MT_UINT:
+            m->ok = m->ok && number(m, 0, &v);
+            break;
         case MT_DECIMAL:
-            m->ok = m->ok && number(m, ty->scale, &v);
+            /* Literals with a fraction are floats first, which may change their last digit. */
+            m->ok = m->ok && ty->width > 16 && number(m, ty->scale, &v) &&
+                    memchr(start, '.', (size_t) (m->p - start)) == NULL;
             break;
         case MT_BOOL:
             v = word(m, "true");
@@ -244,6 +243,8 @@ static ax_status plain_literal(maker *m, const ax_mt_type *ty, uint8_t *dst)
             AX_TRY(quoted(m, &s, &len));
             m->ok = m->ok && instant(s, len, &sec) && (ty->id != MT_DATETIME || in_utc(ty));
             v = ty->id == MT_DATETIME ? sec : sec / 86400;
+            m->ok = m->ok && (ty->id == MT_DATE32 ||
+                              (v >= 0 && v <= (ty->id == MT_DATE ? UINT16_MAX : UINT32_MAX)));
             break;
         default:
             m->ok = false;
@@ -324,9 +325,8 @@ static ax_status add(maker *m, ax_mt_node *n, ax_mt_vals *v)
     return AX_OK;
 }
 
-/* A node of the type whose value is the literal s[n], or the type's default (s NULL). */
-static ax_status template_node(ax_task *t, ax_arena *a, const ax_mt_type *ty, const char *s,
-                               size_t n, ax_mt_node **out)
+ax_status ax_mt_template(ax_task *t, ax_arena *a, const ax_mt_type *ty, const char *s, size_t n,
+                         ax_mt_node **out)
 {
     maker m = {t, a, s, s != NULL ? s + n : NULL, true};
     ax_mt_vals *v;
@@ -336,11 +336,17 @@ static ax_status template_node(ax_task *t, ax_arena *a, const ax_mt_type *ty, co
     AX_TRY(add(&m, *out, v));
     if (s != NULL)
         blanks(&m);
-    AX_CHECK(t, m.ok && (s == NULL || m.p == m.end), AX_EUNSUPPORTED,
-             "part lacks the column, and its default %.*s is no constant that is understood",
-             n < 100 ? (int) n : 100, s != NULL ? s : "");
     (*out)->deflt = v;
+    if (!m.ok || (s != NULL && m.p != m.end))
+        *out = NULL;
     return AX_OK;
+}
+
+ax_status ax_mt_plain_node(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_mt_node **out)
+{
+    maker m = {t, a, NULL, NULL, true};
+
+    return plain_node(&m, ty, out);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -420,139 +426,4 @@ ax_status ax_mt_read_default(ax_task *t, const ax_mt_node *n, ax_mt_win *w, uint
                              ax_mt_vals *v)
 {
     return v != NULL && rows > 0 ? repeat(t, w, n, n->deflt, 0, 1, rows, v) : AX_OK;
-}
-
-/* ---- columns --------------------------------------------------------------------------------- */
-
-/* The line column=<name> <rest>, or NULL. */
-static const char *line_of(const char *options, const char *name, const char **end)
-{
-    size_t n;
-    const char *s = options;
-
-    while ((s = ax_mt_option(s, "column", &n)) != NULL)
-    {
-        const char *p = s, *c = name;
-
-        *end = s + n;
-        if (*p == '`')
-        {
-            for (p++; p < *end && *p != '`'; p++, c++)
-            {
-                p += *p == '\\' && p + 1 < *end;
-                if (*c != *p)
-                    break;
-            }
-            if (p < *end && *p == '`' && *c == '\0')
-                return p + 1;
-        }
-        else
-        {
-            size_t len = strlen(name);
-
-            if (n > len && memcmp(p, name, len) == 0 && p[len] == ' ')
-                return p + len;
-        }
-        s = *end;
-    }
-    return NULL;
-}
-
-/* Where the type ends and a default expression begins; *expr NULL: there is none. */
-static const char *type_end(const char *s, const char *end, const char **expr)
-{
-    static const char *const words[] = {" DEFAULT ", " MATERIALIZED ", " EPHEMERAL", " ALIAS "};
-    int depth = 0;
-
-    *expr = NULL;
-    for (; s < end; s++)
-    {
-        if (*s == '\'' || *s == '`')
-        {
-            char q = *s++;
-
-            while (s < end && *s != q)
-                s += *s == '\\' ? 2 : 1;
-            if (s >= end)
-                return end;
-        }
-        depth += (*s == '(') - (*s == ')');
-        for (size_t i = 0; depth == 0 && i < sizeof words / sizeof words[0]; i++)
-        {
-            size_t n = strlen(words[i]);
-
-            if ((size_t) (end - s) >= n && memcmp(s, words[i], n) == 0)
-            {
-                *expr = s + n;
-                return s;
-            }
-        }
-    }
-    return end;
-}
-
-/* A column of the same Nested table that the part has, with the ordinal of its sizes; -1: none. */
-static int32_t sibling_sizes(const ax_mt_part *p, const char *name)
-{
-    const char *dot = strchr(name, '.');
-
-    for (uint32_t i = 0; dot != NULL && i < p->ncolumns; i++)
-    {
-        const ax_mt_column *c = &p->column[i];
-
-        if (strncmp(c->name, name, (size_t) (dot - name) + 1) == 0 && c->node != NULL &&
-            c->node->form == MT_F_ARRAY && c->node->stream[0] >= 0 &&
-            (!p->compact || p->stream[c->node->stream[0]].mark_idx >= 0))
-            return c->node->stream[0];
-    }
-    return -1;
-}
-
-ax_status ax_mt_table_type(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
-                           const ax_mt_type **out)
-{
-    const char *end = NULL, *s = line_of(p->options, name, &end), *expr;
-
-    *out = NULL;
-    return s != NULL ? ax_mt_type_parse(t, a, s, (size_t) (type_end(s, end, &expr) - s), out)
-                     : AX_OK;
-}
-
-ax_status ax_mt_default_column(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
-                               const ax_mt_column *stored, const ax_mt_column **out)
-{
-    const char *end = NULL, *s = line_of(p->options, name, &end), *expr = NULL, *stop;
-    const ax_mt_type *ty = stored != NULL ? stored->type : NULL;
-    ax_mt_column *c;
-    int32_t sizes;
-
-    *out = NULL;
-    if (s != NULL)
-    {
-        stop = type_end(s, end, &expr);
-        AX_TRY(ax_mt_type_parse(t, a, s, (size_t) (stop - s), &ty));
-    }
-    if (ty == NULL)
-        return AX_OK;
-    AX_NEW(t, c, (ax_mt_column *) ax_arena_alloc0(a, sizeof *c));
-    c->name = name;
-    c->type = ty;
-    sizes = expr == NULL && ty->id == MT_ARRAY ? sibling_sizes(p, name) : -1;
-    if (sizes < 0)
-        AX_TRY(template_node(t, a, ty, expr, expr != NULL ? (size_t) (end - expr) : 0, &c->node));
-    else
-    {
-        AX_NEW(t, c->node, (ax_mt_node *) ax_arena_alloc0(a, sizeof *c->node));
-        AX_NEW(t, c->node->child, (ax_mt_node **) ax_arena_alloc0(a, sizeof *c->node->child));
-        AX_TRY(template_node(t, a, ty->child[0], NULL, 0, &c->node->child[0]));
-        c->node->type = ty;
-        c->node->form = MT_F_ARRAY;
-        c->node->nchild = 1;
-        c->node->stream[0] = sizes;
-        c->node->stream[1] = c->node->stream[2] = MT_NO_STREAM;
-        c->stream0 = (uint32_t) sizes;
-        c->nstreams = 1;
-    }
-    *out = c;
-    return AX_OK;
 }

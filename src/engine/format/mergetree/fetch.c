@@ -194,13 +194,14 @@ ax_status ax_mt_ask_bytes(ax_task *t, ax_mt_scan *s, const bool *column, bool *a
     s->nextents = 0;
     for (uint32_t c = 0; c < s->ncol; c++)
     {
-        const ax_mt_column *col = s->col[c].column;
+        const ax_mt_column *col = s->col[c].column, *in;
 
         if (col == NULL || s->have[c] || (column != NULL && !column[c]))
             continue;
         s->have[c] = true;
-        for (uint32_t i = 0; i < col->nstreams; i++)
-            AX_TRY(stream_extents(t, s, col->stream0 + i));
+        for (uint32_t k = 0; (in = ax_mt_input(col, k)) != NULL; k++)
+            for (uint32_t i = 0; i < in->nstreams; i++)
+                AX_TRY(stream_extents(t, s, in->stream0 + i));
     }
     merge(s);
     *any = s->nextents > 0;

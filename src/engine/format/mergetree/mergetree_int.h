@@ -16,6 +16,8 @@
  *   prune.c       which granules may match
  *   skip.c skip_read.c skip_hash.c   skip indexes (skip_int.h)
  *   scan.c        the step machine: filter columns first
+ *   default.c     nodes of constants
+ *   derive.c      columns that a part lacks, or has in another type;  derive_*.c  expressions
  *   facts.c       what is in parts, for people
  *
  * Vocabulary.  Part: a directory, the unit of opening.  Granule: rows between two marks, the same
@@ -273,7 +275,17 @@ typedef struct ax_mt_column
     uint64_t bytes;               /* compressed; Compact: 0 */
     uint32_t field;               /* in the schema; UINT32_MAX: one of ClickHouse's own */
     const struct ax_mt_value *minmax; /* [2] from minmax_<column>.idx, or NULL */
+    const struct ax_mt_derived *derived; /* it is computed from others: it has no streams, and its
+                                   * node tells what values look like; or NULL */
 } ax_mt_column;
+
+/* A column that is computed (derive_int.h). */
+struct ax_mt_derived
+{
+    uint32_t narg;
+    const ax_mt_column **arg;     /* [narg] columns that it reads, none of them derived */
+    const struct ax_mt_x *root;   /* its type is that of the column */
+};
 
 /* One value outside of streams: bytes as of bulk form, those of a string without its length. */
 typedef struct ax_mt_value { const uint8_t *p; uint32_t n; bool null; } ax_mt_value;
@@ -568,6 +580,8 @@ typedef struct ax_mt_col
     ax_mt_reader *root;
     uint64_t row;                 /* of the part, at which it stands */
     uint32_t gran;                /* granule of `row`; UINT32_MAX: nowhere yet */
+    struct ax_mt_col *input;      /* derived: [ninputs] columns that it reads */
+    uint32_t ninputs;
 } ax_mt_col;
 
 /* src: [part->nstreams] where the bytes of each stream of this column come from. */
@@ -617,7 +631,24 @@ ax_status ax_mt_begin_variant(ax_task *t, ax_mt_reader *r) AX_MUST_USE;
 ax_status ax_mt_read_variant(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n, ax_mt_vals *v)
     AX_MUST_USE;
 
-/* Values of a node that has a default. */
+/* Compute n values of a derived column from those of the columns that it reads. */
+ax_status ax_mt_derive(ax_task *t, const struct ax_mt_derived *d, const ax_mt_node *node,
+                       ax_mt_win *w, const ax_mt_vals *arg, uint32_t n, ax_mt_vals *out)
+    AX_MUST_USE;
+
+/* The k-th column with streams that a column is read from (itself, unless it is derived), or
+ * NULL. */
+const ax_mt_column *ax_mt_input(const ax_mt_column *c, uint32_t k);
+
+/* A node of the type whose values are all the literal s[n], or the type's default (s NULL); *out
+ * NULL: the text is no literal. */
+ax_status ax_mt_template(ax_task *t, ax_arena *a, const ax_mt_type *ty, const char *s, size_t n,
+                         ax_mt_node **out) AX_MUST_USE;
+/* A node of the type without streams. */
+ax_status ax_mt_plain_node(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_mt_node **out)
+    AX_MUST_USE;
+
+/* Values of a node that has a template. */
 ax_status ax_mt_read_default(ax_task *t, const ax_mt_node *n, ax_mt_win *w, uint32_t rows,
                              ax_mt_vals *v) AX_MUST_USE;
 
@@ -715,6 +746,11 @@ uint32_t ax_mt_text(const ax_mt_type *ty, const uint8_t *p, char *out);
 /* The type of a column by the definition of the table; *out NULL: it is not known. */
 ax_status ax_mt_table_type(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
                            const ax_mt_type **out) AX_MUST_USE;
+
+/* A stored column as the table has it: itself, or, when its type has changed so that values are
+ * others, one that is computed by a cast. */
+ax_status ax_mt_changed_column(ax_task *t, ax_arena *a, const ax_mt_part *p,
+                               const ax_mt_column *stored, const ax_mt_column **out) AX_MUST_USE;
 
 /* A column of which the part has no bytes, by the definition of the table.  stored: what the part
  * says of it, or NULL.  *out NULL: nothing is known. */

@@ -48,11 +48,13 @@ static const ax_mt_column *column_of(const ax_mt_scan *s, uint32_t i)
 static ax_status allocate(ax_task *t, ax_arena *a, ax_mt_scan *s)
 {
     const ax_mt_part *p = s->part;
-    uint32_t n = s->req.ncolumns + (p->row_exists >= 0), i;
+    uint32_t n = s->req.ncolumns + (p->row_exists >= 0), i, k;
+    const ax_mt_column *c;
 
     s->ncol = n;
     for (i = 0; i < n; i++)
-        s->max_src += column_of(s, i) != NULL ? column_of(s, i)->nstreams : 0;
+        for (k = 0; (c = ax_mt_input(column_of(s, i), k)) != NULL; k++)
+            s->max_src += c->nstreams;
     s->max_io = 2 * s->max_src + 1;
     AX_NEW(t, s->col, (ax_mt_col *) ax_arena_alloc0(a, (n + 1) * sizeof *s->col));
     AX_NEW(t, s->labels, (ax_dict **) ax_arena_alloc0(a, (n + 1) * sizeof *s->labels));
@@ -75,11 +77,12 @@ static ax_status init_columns(ax_task *t, ax_arena *a, ax_mt_scan *s)
 {
     for (uint32_t i = 0; i < s->ncol; i++)
     {
-        const ax_mt_column *c = column_of(s, i);
+        const ax_mt_column *c = column_of(s, i), *in;
 
         if (c == NULL || c->node == NULL)
             continue;
-        AX_TRY(ax_mt_sources_add(t, s, c));
+        for (uint32_t k = 0; (in = ax_mt_input(c, k)) != NULL; k++)
+            AX_TRY(ax_mt_sources_add(t, s, in));
         AX_TRY(ax_mt_col_init(t, a, &s->env, c, s->of_stream, &s->col[i]));
     }
     return AX_OK;

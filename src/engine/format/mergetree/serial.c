@@ -261,6 +261,26 @@ static ax_status init_reader(ax_task *t, ax_arena *a, ax_mt_col *c, const ax_mt_
     return AX_OK;
 }
 
+const ax_mt_column *ax_mt_input(const ax_mt_column *c, uint32_t k)
+{
+    if (c == NULL || c->derived == NULL)
+        return k == 0 ? c : NULL;
+    return k < c->derived->narg ? c->derived->arg[k] : NULL;
+}
+
+static ax_status init_inputs(ax_task *t, ax_arena *a, const ax_mt_env *env,
+                             const ax_mt_column *column, ax_mt_src *const *src, ax_mt_col *out)
+{
+    uint32_t n = column->derived->narg;
+
+    AX_NEW(t, out->input, (ax_mt_col *) ax_arena_alloc0(a, (n + 1) * sizeof *out->input));
+    out->column = column;
+    out->ninputs = n;
+    for (uint32_t i = 0; i < n; i++)
+        AX_TRY(ax_mt_col_init(t, a, env, column->derived->arg[i], src, &out->input[i]));
+    return AX_OK;
+}
+
 ax_status ax_mt_col_init(ax_task *t, ax_arena *a, const ax_mt_env *env, const ax_mt_column *column,
                          ax_mt_src *const *src, ax_mt_col *out)
 {
@@ -269,6 +289,8 @@ ax_status ax_mt_col_init(ax_task *t, ax_arena *a, const ax_mt_env *env, const ax
     memset(out, 0, sizeof *out);
     out->env = env;
     out->gran = UINT32_MAX;
+    if (column->derived != NULL)
+        return init_inputs(t, a, env, column, src, out);
     AX_NEW(t, out->cur,
            (ax_mt_cur *) ax_arena_alloc0(a, (column->nstreams + 1) * sizeof *out->cur));
     AX_NEW(t, out->root, (ax_mt_reader *) ax_arena_alloc0(a, sizeof *out->root));
@@ -296,6 +318,8 @@ void ax_mt_col_free(ax_mt_col *c)
 {
     if (c->column == NULL)
         return;
+    for (uint32_t i = 0; i < c->ninputs; i++)
+        ax_mt_col_free(&c->input[i]);
     for (uint32_t i = 0; i < c->column->nstreams; i++)
         ax_mt_cur_free(&c->cur[i]);
     if (c->root != NULL)
@@ -373,11 +397,25 @@ uint32_t ax_mt_granule_of(const ax_mt_part *p, uint64_t row)
     return lo;
 }
 
+static ax_status derived(ax_task *t, ax_mt_col *c, ax_mt_win *w, uint64_t row, uint32_t n,
+                         ax_mt_vals *out)
+{
+    ax_mt_vals *arg;
+
+    AX_NEW(t, arg, (ax_mt_vals *) ax_arena_alloc0(w->batch->arena,
+                                                  (c->ninputs + 1) * sizeof *arg));
+    for (uint32_t i = 0; i < c->ninputs; i++)
+        AX_TRY(ax_mt_col_read(t, &c->input[i], w, row, n, &arg[i]));
+    return ax_mt_derive(t, c->column->derived, c->column->node, w, arg, n, out);
+}
+
 ax_status ax_mt_col_read(ax_task *t, ax_mt_col *c, ax_mt_win *w, uint64_t row, uint32_t n,
                          ax_mt_vals *out)
 {
     const ax_mt_part *p = c->env->part;
 
+    if (c->column->derived != NULL)
+        return derived(t, c, w, row, n, out);
     end_window(c->root);
     while (n > 0)
     {
