@@ -414,10 +414,12 @@ def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=40
         write_checksums(folder, plain)
 
 
-def write_definition(path, columns, key, skips=()):
+def write_definition(path, columns, key, skips=(), later=None):
+    """later: name to type and default, of columns that the parts lack or have in another type."""
+    later = dict(later or {})
+    lines = ["`%s` %s" % (c.name, later.pop(c.name, type_name(c))) for c in columns]
+    lines += ["`%s` %s" % item for item in later.items()] + [x.definition() for x in skips]
     with open(path, "w", encoding="utf-8") as f:
         f.write("ATTACH TABLE _ UUID '00000000-0000-0000-0000-000000000001'\n(\n%s\n)\nENGINE = "
                 "MergeTree\nORDER BY (%s)\nSETTINGS index_granularity = 8192\n" % (
-                    ",\n".join(["    `%s` %s" % (c.name, type_name(c)) for c in columns] +
-                              ["    " + x.definition() for x in skips]),
-                    ", ".join(key)))
+                    ",\n".join("    " + line for line in lines), ", ".join(key)))

@@ -8,7 +8,7 @@
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
   visits/   the rows of events as a MergeTree table of three parts, of which one has deleted rows
                    and lacks the table's skip indexes;
-                   visits.sql is its definition
+                   visits.sql is its definition, visits_later.sql one of later
   damaged/   three parts that are not what their checksums say
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   skips.parquet  8000 rows, 4 row groups of 20 pages: Bloom filters, dictionaries, page indexes
@@ -195,6 +195,29 @@ def damaged(table, rows, key):
             os.truncate(name, 100)
 
 
+# The definition of visits after some ALTER TABLE that its parts have not seen.
+LATER = {
+    "customer": "Nullable(String)", "quantity": "Nullable(Int8)",
+    "later_day": "Date DEFAULT toDate(ts)", "later_month": "UInt32 DEFAULT toYYYYMM(later_day)",
+    "double_id": "UInt64 MATERIALIZED id * 2", "next_id": "Int64 ALIAS id + 1",
+    "name": "String DEFAULT concat(upper(kind), '-', toString(id))",
+    "size": "LowCardinality(String) "
+            "DEFAULT multiIf(amount > 400, 'large', amount > 100, 'middle', 'small')",
+    "place": "Nullable(String) DEFAULT concat(url, '#', name)",
+    "stock": "Int32 DEFAULT coalesce(quantity, -1) * 2", "wraps": "Int64 DEFAULT toInt8(id)",
+    "ids": "Array(UInt16) DEFAULT range(toUInt8(id % 4))",
+    "tens": "Array(String) DEFAULT arrayMap(x -> concat(kind, toString((x * 10) + id)), ids)",
+    "rest": "Int16 DEFAULT (id % 7) - 3", "half": "Float64 DEFAULT id / 2",
+    "price": "Decimal(10, 2) DEFAULT 0.29", "since": "DateTime('UTC') DEFAULT ts",
+    "state": "Enum8('open' = 1, 'paid' = 2) DEFAULT if(paid, 'paid', 'open')",
+    "either": "Bool DEFAULT (NOT (id = 5)) AND ((kind = 'buy') OR (url IS NULL))",
+    "unknown": "UInt64 DEFAULT rand64(id)", "circle": "Int32 DEFAULT square + 1",
+    "square": "Int32 DEFAULT circle + 1", "zero": "Int64 DEFAULT intDiv(id, id - 15)",
+    "local": "String DEFAULT toString(toDateTime(later_month))", "input": "String EPHEMERAL",
+    "of_input": "String DEFAULT lower(input)", "bad": "UInt8 DEFAULT kind",
+    "strange": "UInt8 DEFAULT (id, 1).1"}
+
+
 def visits(folder):
     rng = random.Random(12)
     rows = [event(rng, n) for n in range(1, 20001)]
@@ -218,6 +241,7 @@ def visits(folder):
     # What a merge would have left over.
     write_part(os.path.join(table, "all_3_3_0"), EVENT_COLUMNS, rows[15000:], key, 1000, True)
     write_definition(os.path.join(folder, "visits.sql"), EVENT_COLUMNS, key, skips)
+    write_definition(os.path.join(folder, "visits_later.sql"), EVENT_COLUMNS, key, skips, LATER)
     damaged(os.path.join(folder, "damaged"), rows[:600], key)
     return twin_sql("visits", EVENT_COLUMNS,
                     rows[:15000] + [r for r in rows[15000:] if r[0] % 7 != 0])

@@ -440,6 +440,19 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fm
     return AX_OK;
 }
 
+/* The error is that of a query that reads the column. */
+static ax_status refuse(ax_task *t, ax_arena *a, ax_mt_conv *c)
+{
+    ax_error *e;
+
+    AX_NEW(t, e, (ax_error *) ax_arena_alloc(a, sizeof *e));
+    *e = t->err;
+    ax_error_clear(&t->err);
+    memset(c, 0, sizeof *c);
+    c->refused = e;
+    return AX_OK;
+}
+
 ax_status ax_mt_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *file, const ax_colspec *col,
                           uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out)
 {
@@ -458,12 +471,13 @@ ax_status ax_mt_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *file, const ax_c
     {
         ax_status st = bind_column(t, a, p, &names, opts, b, i);
 
-        if (st != AX_OK)
-        {
-            ax_note_column(t, col[i].name);
-            ax_note_file(t, p->dir);
+        if (st == AX_OK)
+            continue;
+        ax_note_column(t, col[i].name);
+        ax_note_file(t, p->dir);
+        if (st != AX_EUNSUPPORTED)
             return st;
-        }
+        AX_TRY(refuse(t, a, &b->conv[i]));
     }
     *out = &b->base;
     return AX_OK;

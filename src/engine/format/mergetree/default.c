@@ -158,37 +158,6 @@ static bool number(maker *m, int scale, ax_i128 *out)
     return digits > 0 && behind == scale;
 }
 
-static bool two(const uint8_t *s, int64_t *out)
-{
-    *out = (s[0] - '0') * 10 + (s[1] - '0');
-    return s[0] >= '0' && s[0] <= '9' && s[1] >= '0' && s[1] <= '9';
-}
-
-/* 'YYYY-MM-DD[ hh:mm:ss]' as seconds since 1970 in UTC. */
-static bool instant(const uint8_t *s, uint32_t n, int64_t *out)
-{
-    int64_t c, y, mo, d, h = 0, mi = 0, se = 0, yy, era, yoe, doy;
-
-    if ((n != 10 && n != 19) || !two(s, &c) || !two(s + 2, &y) || s[4] != '-' || !two(s + 5, &mo) ||
-        s[7] != '-' || !two(s + 8, &d) || mo < 1 || mo > 12 || d < 1 || d > 31)
-        return false;
-    if (n == 19 && (s[10] != ' ' || !two(s + 11, &h) || !two(s + 14, &mi) || !two(s + 17, &se)))
-        return false;
-    y += c * 100;
-    yy = y - (mo <= 2);
-    era = (yy >= 0 ? yy : yy - 399) / 400;
-    yoe = yy - era * 400;
-    doy = (153 * (mo + (mo > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    *out = (era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468) * 86400 + h * 3600 +
-           mi * 60 + se;
-    return true;
-}
-
-static bool in_utc(const ax_mt_type *ty)
-{
-    return ty->zone != NULL && (strcmp(ty->zone, "UTC") == 0 || strcmp(ty->zone, "Etc/UTC") == 0);
-}
-
 /* The literal as a value of width bytes. */
 static ax_status plain_literal(maker *m, const ax_mt_type *ty, uint8_t *dst)
 {
@@ -196,7 +165,6 @@ static ax_status plain_literal(maker *m, const ax_mt_type *ty, uint8_t *dst)
     const char *start = m->p;
     uint32_t len, i;
     ax_i128 v = 0;
-    int64_t sec = 0;
     double d;
     float f;
     char *stop;
@@ -236,15 +204,6 @@ static ax_status plain_literal(maker *m, const ax_mt_type *ty, uint8_t *dst)
                     break;
             m->ok = m->ok && i < ty->nlabel;
             v = m->ok ? ty->label[i].code : 0;
-            break;
-        case MT_DATE:
-        case MT_DATE32:
-        case MT_DATETIME:
-            AX_TRY(quoted(m, &s, &len));
-            m->ok = m->ok && instant(s, len, &sec) && (ty->id != MT_DATETIME || in_utc(ty));
-            v = ty->id == MT_DATETIME ? sec : sec / 86400;
-            m->ok = m->ok && (ty->id == MT_DATE32 ||
-                              (v >= 0 && v <= (ty->id == MT_DATE ? UINT16_MAX : UINT32_MAX)));
             break;
         default:
             m->ok = false;

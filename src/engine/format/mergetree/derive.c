@@ -249,10 +249,19 @@ static const ax_mt_column *stored_column(const ax_mt_part *p, const char *name)
 static ax_status expression_node(ax_mt_check *c, const definition *d, ax_mt_x **out)
 {
     ax_mt_tree *tree;
+    const char *at;
 
+    if (c->expr == NULL)
+    {
+        c->expr = d->expr;
+        c->nexpr = d->end - d->expr < 100 ? (int) (d->end - d->expr) : 100;
+    }
     if (c->depth >= MAX_DEPTH)
         return ax_mt_x_refuse(c, "defaults refer to each other");
-    AX_TRY(ax_mt_tree_parse(c->t, c->a, d->expr, (size_t) (d->end - d->expr), &tree));
+    AX_TRY(ax_mt_tree_parse(c->t, c->a, d->expr, (size_t) (d->end - d->expr), &tree, &at));
+    if (tree == NULL)
+        return ax_mt_x_refuse(c, "what stands at \"%.*s\"",
+                              d->end - at < 40 ? (int) (d->end - at) : 40, at);
     c->depth++;
     AX_TRY(ax_mt_check_tree(c, tree, out));
     c->depth--;

@@ -23,8 +23,11 @@ ax_status ax_mt_x_refuse(const ax_mt_check *c, const char *fmt, ...)
     va_start(ap, fmt);
     (void) vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
-    return ax_fail(c->t, AX_EUNSUPPORTED, "expression of column \"%s\" is not understood: %s",
-                   c->column, why);
+    if (c->expr == NULL)
+        return ax_fail(c->t, AX_EUNSUPPORTED, "type of column \"%s\" was changed: %s", c->column,
+                       why);
+    return ax_fail(c->t, AX_EUNSUPPORTED, "expression %.*s of column \"%s\" is not understood: %s",
+                   c->nexpr, c->expr, c->column, why);
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */

@@ -3,8 +3,9 @@
  *   derive.c        which columns are computed, from which expression or by which cast
  *   derive_parse.c  text of an expression to a tree
  *   derive_check.c  tree to typed nodes: names, functions, types of results
- *   derive_func.c   the functions, one loop each
- *   derive_cast.c   one type to another
+ *   derive_func.c   functions, one loop each: arithmetic, texts;  derive_logic.c  comparisons and
+ *                   choices;  derive_array.c  arrays and hashes;  derive_date.c  parts of dates
+ *   derive_cast.c   one type to another;  derive_text.c  texts
  *   derive_eval.c   values of columns to registers, nodes to registers, registers to values
  *
  * Semantics are ClickHouse's: integers wrap at the width of their result's type, division by zero
@@ -39,9 +40,9 @@ typedef struct ax_mt_tree
     struct ax_mt_tree **arg;
 } ax_mt_tree;
 
-/* EUNSUPPORTED when it is no expression of the subset that is understood. */
-ax_status ax_mt_tree_parse(ax_task *t, ax_arena *a, const char *s, size_t n, ax_mt_tree **out)
-    AX_MUST_USE;
+/* *out NULL: it is no expression of the subset that is understood, from *at on. */
+ax_status ax_mt_tree_parse(ax_task *t, ax_arena *a, const char *s, size_t n, ax_mt_tree **out,
+                           const char **at) AX_MUST_USE;
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
@@ -122,6 +123,8 @@ struct ax_mt_check
     ax_arena *a;
     const ax_mt_part *part;
     const char *column;           /* whose expression it is, for messages */
+    const char *expr;             /* [nexpr] the beginning of it; NULL: it is a cast */
+    int nexpr;
     const ax_mt_column **arg;     /* [cap] */
     uint32_t narg, cap;
     uint32_t depth;               /* expressions in expressions: defaults of columns of defaults */
@@ -182,6 +185,42 @@ static inline ax_i128 ax_mt_wrap(ax_i128 v, uint32_t width, bool is_signed)
     return is_signed ? (ax_i128) u >> shift : (ax_i128) (u >> shift);
 }
 
+static inline ax_i128 ax_mt_pow10(int n)
+{
+    ax_i128 v = 1;
+
+    while (n-- > 0)
+        v *= 10;
+    return v;
+}
+
+static inline bool ax_mt_fits_decimal(const ax_mt_type *to, ax_i128 v)
+{
+    ax_i128 most = ax_mt_pow10(to->width == 4 ? 9 : to->width == 8 ? 18 : 38);
+
+    if (to->width == 4)
+        return v >= INT32_MIN && v <= INT32_MAX;
+    if (to->width == 8)
+        return v >= INT64_MIN && v <= INT64_MAX;
+    return v < most && v > -most;
+}
+
+static inline bool ax_mt_fits_int(const ax_mt_type *to, ax_i128 v)
+{
+    return to->id == MT_BOOL || ax_mt_wrap(v, to->width, to->id == MT_INT) == v;
+}
+
+static inline ax_i128 ax_mt_floor_div(ax_i128 v, ax_i128 d) { return v / d - (v % d < 0); }
+
+/* Texts to values that are kept as INT, FLOAT, and 16 bytes; false: the text is none. */
+bool ax_mt_int_of_text(const uint8_t *s, size_t n, const ax_mt_type *to, ax_i128 *out);
+bool ax_mt_float_of_text(const uint8_t *s, size_t n, double *out);
+bool ax_mt_uuid_of_text(const uint8_t *s, size_t n, uint8_t *out);
+
+/* Values to texts. */
+ax_status ax_mt_texts(ax_mt_run *e, const ax_mt_type *from, const ax_mt_reg *arg,
+                      const uint8_t *skip, ax_mt_reg *out) AX_MUST_USE;
+
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
 ax_status ax_mt_x_run(ax_mt_run *e, const ax_mt_x *x, ax_mt_reg *out) AX_MUST_USE;
@@ -192,5 +231,38 @@ ax_status ax_mt_reg_room(ax_mt_run *e, ax_mt_cls cls, uint32_t n, ax_mt_reg *out
 /* out: rows at[0 .. n) of r. */
 ax_status ax_mt_reg_gather(ax_mt_run *e, const ax_mt_type *ty, const ax_mt_reg *r,
                            const uint32_t *at, uint32_t n, ax_mt_reg *out) AX_MUST_USE;
+
+/* ---- types of results (derive_func.c) -------------------------------------------------------- */
+
+static inline bool ax_mt_whole(const ax_mt_type *ty)
+{
+    ty = ax_mt_bare(ty);
+    return ty->id == MT_INT || ty->id == MT_UINT || ty->id == MT_BOOL;
+}
+
+/* Only times of UTC are known. */
+static inline bool ax_mt_in_utc(const ax_mt_type *ty)
+{
+    return ty->zone != NULL && (strcmp(ty->zone, "UTC") == 0 || strcmp(ty->zone, "Etc/UTC") == 0);
+}
+
+/* x->type: the type of that name. */
+ax_status ax_mt_x_result(ax_mt_check *c, ax_mt_x *x, const char *name) AX_MUST_USE;
+
+/* "f of type ..." */
+ax_status ax_mt_x_wrong(const ax_mt_check *c, const ax_mt_x *x, uint32_t i);
+
+/* A row of INT or FLOAT as a double. */
+static inline double ax_mt_real(const ax_mt_reg *r, uint32_t i)
+{
+    return r->f != NULL ? r->f[i] : (double) r->i[i];
+}
+
+/* Row i of arg[which[i]] for each row: all have x's type. */
+ax_status ax_mt_pick(ax_mt_run *e, const ax_mt_x *x, const ax_mt_reg *arg, const uint32_t *which,
+                     ax_mt_reg *out) AX_MUST_USE;
+
+/* Functions of one file; the last has no name. */
+extern const ax_mt_fn ax_mt_fn_logic[], ax_mt_fn_dates[], ax_mt_fn_arrays[];
 
 #endif

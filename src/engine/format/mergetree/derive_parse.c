@@ -22,14 +22,16 @@ typedef struct parser
     const char *p, *end;
     int depth;
     uint32_t nodes;
+    bool strange;                 /* what stands at p is not understood */
 } parser;
 
 static ax_status expression(parser *c, ax_mt_tree **out);
 
+/* Go no further; the status has no message. */
 static ax_status strange(parser *c)
 {
-    return ax_fail(c->t, AX_EUNSUPPORTED, "expression is not understood at \"%.*s\"",
-                   c->end - c->p < 40 ? (int) (c->end - c->p) : 40, c->p);
+    c->strange = true;
+    return AX_EUNSUPPORTED;
 }
 
 static void blanks(parser *c)
@@ -73,7 +75,9 @@ static ax_status leaf(parser *c, ax_mt_tree_kind kind, const char *s, size_t n, 
 {
     ax_mt_tree *x;
 
-    AX_CHECK(c->t, ++c->nodes <= MAX_NODES, AX_EUNSUPPORTED, "expression is too long");
+    *out = NULL;
+    if (++c->nodes > MAX_NODES)
+        return strange(c);
     AX_NEW(c->t, x, (ax_mt_tree *) ax_arena_alloc0(c->a, sizeof *x));
     AX_NEW(c->t, x->s, ax_arena_strndup(c->a, s, n));
     x->kind = (uint8_t) kind;
@@ -138,8 +142,8 @@ static ax_status quoted(parser *c, ax_mt_tree_kind kind, ax_mt_tree **out)
     if (c->p == c->end)
         return strange(c);
     c->p++;
-    AX_CHECK(c->t, kind == MT_T_STRING || memchr(s, '\0', n) == NULL, AX_EUNSUPPORTED,
-             "expression has a name with a zero byte");
+    if (kind == MT_T_NAME && memchr(s, '\0', n) != NULL)
+        return strange(c);
     return leaf(c, kind, s, n, out);
 }
 
@@ -297,7 +301,8 @@ static ax_status unary(parser *c, ax_mt_tree **out)
         return number(c, 1, out);
     if (!sign(c, "-"))
         return primary(c, out);
-    AX_CHECK(c->t, ++c->depth < MT_MAX_DEPTH, AX_EUNSUPPORTED, "expression is nested too deep");
+    if (++c->depth >= MT_MAX_DEPTH)
+        return strange(c);
     AX_TRY(unary(c, &x));
     c->depth--;
     return call(c, "negate", x, NULL, out);
@@ -371,7 +376,8 @@ static ax_status negation(parser *c, ax_mt_tree **out)
 
     if (!keyword(c, "NOT"))
         return comparison(c, out);
-    AX_CHECK(c->t, ++c->depth < MT_MAX_DEPTH, AX_EUNSUPPORTED, "expression is nested too deep");
+    if (++c->depth >= MT_MAX_DEPTH)
+        return strange(c);
     AX_TRY(negation(c, &x));
     c->depth--;
     return call(c, "not", x, NULL, out);
@@ -394,7 +400,8 @@ static ax_status expression(parser *c, ax_mt_tree **out)
 {
     ax_mt_tree *r;
 
-    AX_CHECK(c->t, ++c->depth < MT_MAX_DEPTH, AX_EUNSUPPORTED, "expression is nested too deep");
+    if (++c->depth >= MT_MAX_DEPTH)
+        return strange(c);
     AX_TRY(conjunction(c, out));
     while (keyword(c, "OR"))
     {
@@ -405,11 +412,17 @@ static ax_status expression(parser *c, ax_mt_tree **out)
     return AX_OK;
 }
 
-ax_status ax_mt_tree_parse(ax_task *t, ax_arena *a, const char *s, size_t n, ax_mt_tree **out)
+ax_status ax_mt_tree_parse(ax_task *t, ax_arena *a, const char *s, size_t n, ax_mt_tree **out,
+                           const char **at)
 {
-    parser c = {t, a, s, s + n, 0, 0};
+    parser c = {.t = t, .a = a, .p = s, .end = s + n};
+    ax_status st = expression(&c, out);
 
-    AX_TRY(expression(&c, out));
+    if (!c.strange)
+        AX_TRY(st);
     blanks(&c);
-    return c.p == c.end ? AX_OK : strange(&c);
+    *at = c.p;
+    if (c.strange || c.p < c.end)
+        *out = NULL;
+    return AX_OK;
 }

@@ -710,6 +710,7 @@ typedef struct ax_mt_conv
     ax_vec labels;                /* ENUM: FLAT strings */
     const uint32_t *label_at;     /* ENUM: [1 << 8 * width] entry of a code, UINT32_MAX: none */
     const struct ax_mt_conv *elem; /* LIST */
+    const ax_error *refused;      /* why the column cannot be read: for the scan that wants it */
 } ax_mt_conv;
 
 typedef struct ax_mt_bind

@@ -73,6 +73,21 @@ static ax_status allocate(ax_task *t, ax_arena *a, ax_mt_scan *s)
     return ax_fmt_window_init(t, a, &s->req, n, &s->w);
 }
 
+/* Columns that could not be bound are not read. */
+static ax_status refused(ax_task *t, const ax_mt_scan *s)
+{
+    for (uint32_t i = 0; i < s->req.ncolumns; i++)
+    {
+        const ax_error *e = s->bind->conv[s->req.columns[i]].refused;
+
+        if (e == NULL)
+            continue;
+        t->err = *e;
+        return e->code;
+    }
+    return AX_OK;
+}
+
 static ax_status init_columns(ax_task *t, ax_arena *a, ax_mt_scan *s)
 {
     for (uint32_t i = 0; i < s->ncol; i++)
@@ -105,6 +120,7 @@ ax_status ax_mt_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
     s->nranges = req->rows != NULL ? req->rows->n : 1;
     s->env = (ax_mt_env){.part = p, .budget = req->budget, .stats = req->stats,
                          .verify = (req->allow & AX_ALLOW_CHECKSUMS) != 0};
+    AX_TRY(refused(t, s));
     AX_TRY(allocate(t, a, s));
     if (p->row_exists >= 0)
         s->w.by_filter[req->ncolumns] = true;
