@@ -88,6 +88,7 @@ typedef struct ax_source_spec
     const ax_colspec *col;         /* [ncols] declared columns; 0: none, schema is only read */
     uint32_t ncols;
     ax_bind_opts bind;
+    bool merged;                   /* its scans stand below AX_N_MERGE_FINAL */
 } ax_source_spec;
 
 /* Copies the spec.  No file is touched. */
@@ -121,6 +122,9 @@ const char *const *ax_source_file_part_values(const ax_source *s, uint32_t i);
  * between listing and opening, once for a file. */
 ax_status ax_source_fix(ax_source *s, uint32_t i, const ax_fixed_col *fixed, uint32_t n,
                         ax_error *err) AX_MUST_USE;
+
+/* How rows of one key become one, for a source with `merged`; NULL: it has no files. */
+const ax_final *ax_source_final(const ax_source *s);
 
 const ax_schema *ax_source_schema(const ax_source *s);   /* of the first opened file */
 const char *ax_source_format(const ax_source *s);        /* name of the format, "" without files */

@@ -286,58 +286,7 @@ static void errors_of_the_host_are_deferred(void **state)
     }
 }
 
-/* ---- merges and deletes ---------------------------------------------------------------------- */
-
-#define KEYS 4000u
-
-/* Five splits of the same keys; v is the version; in the last one every tenth key is deleted. */
-static void row_versions(uint64_t n, ff_row *r)
-{
-    r->id = (int64_t) (n % KEYS);
-    r->v = (int64_t) (n / KEYS);
-    r->d = r->v == 4 && r->id % 10 == 0;
-    snprintf(r->s, sizeof r->s, "%lld.%lld", (long long) r->id, (long long) r->v);
-}
-
-static void the_last_version_stays(void **state)
-{
-    static const ax_sort_key by_id = {0, false, false};
-    host h;
-    ax_query *q;
-    ax_batch *b;
-    ax_node *n;
-    int64_t last = -1;
-    uint32_t rows = 0;
-
-    (void) state;
-    host_begin(&h, 2, 100);
-    host_table(&h, 5, KEYS, 300, row_versions);
-    host_plan(&h);
-    n = x_scan(&h, 0, NULL);
-    n = ax_plan_merge(h.plan, &n, 1, &by_id, 1);
-    n = ax_plan_merge_final(h.plan, n, &by_id, 1, AX_FINAL_VERSION, 1, 2);
-    assert_non_null(n);
-    q = host_start(&h);
-    while (host_next(&h, q, &b) == AX_NEXT_BATCH)
-        for (uint32_t i = 0; i < b->nsel; i++)
-        {
-            int64_t id = ax_vec_value(&b->col[0], i).u.i;
-            ax_value s = ax_vec_value(&b->col[3], i);
-            char want[32];
-
-            assert_true(id > last); /* ordered, each key once */
-            assert_true(id % 10 != 0);
-            assert_int_equal(ax_vec_value(&b->col[1], i).u.i, 4);
-            snprintf(want, sizeof want, "%lld.4", (long long) id);
-            assert_memory_equal(s.u.s.p, want, strlen(want));
-            last = id;
-            rows++;
-        }
-    assert_int_equal(ax_query_next(q, &b), AX_NEXT_DONE);
-    assert_int_equal(rows, KEYS - KEYS / 10);
-    ax_query_destroy(q);
-    host_end(&h);
-}
+/* ---- deletes --------------------------------------------------------------------------------- */
 
 /* A reader that finds rows out of the order it claims says so. */
 static void row_unordered(uint64_t n, ff_row *r)
@@ -438,8 +387,7 @@ int main(void)
         cmocka_unit_test(a_local_table_joins_a_remote_one_by_union),
         cmocka_unit_test(the_host_answers_functions),
         cmocka_unit_test(errors_of_the_host_are_deferred),
-        cmocka_unit_test(the_last_version_stays),
-        cmocka_unit_test(a_broken_order_is_found),
+            cmocka_unit_test(a_broken_order_is_found),
         cmocka_unit_test(equal_keys_are_deleted),
         cmocka_unit_test(positions_are_deleted),
     };

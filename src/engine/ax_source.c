@@ -76,6 +76,7 @@ static ax_status source_fill(ax_task *t, ax_source *s, const ax_source_spec *spe
         AX_CHECK(t, s->format != NULL, AX_EOPTION, "format \"%s\" is not known", spec->format);
     }
     s->bind = spec->bind;
+    s->merged = spec->merged;
     s->npaths = spec->npaths;
     AX_TRY(copy_texts(t, s->arena, spec->path, spec->npaths, &s->path));
     AX_TRY(copy_text(t, s->arena, spec->options, &s->options));
@@ -190,6 +191,8 @@ static const ax_fmt_file *first_opened(const ax_source *s)
             return ax_source_file(s, i);
     return NULL;
 }
+
+const ax_final *ax_source_final(const ax_source *s) { return s->final; }
 
 const ax_schema *ax_source_schema(const ax_source *s)
 {

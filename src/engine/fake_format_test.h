@@ -289,6 +289,48 @@ static ax_status ff_bind(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_colsp
     return AX_OK;
 }
 
+/* Rows of one id are one key: v is the version, d the mark or sign; FOLD adds v up. */
+static uint8_t ff_rule = AX_FINAL_LAST;
+
+static ax_status ff_final(ax_task *t, ax_arena *a, const char *options, const ax_colspec *col,
+                          uint32_t ncols, const ax_bind_opts *o, ax_final *out)
+{
+    static const ax_type_id types[3] = {AX_T_INT8, AX_T_INT8, AX_T_INT4};
+    static const bool desc[1] = {false};
+    ax_fold_col *fold = (ax_fold_col *) ax_arena_alloc0(a, (ncols + 3) * sizeof *fold);
+    bool *is_key = (bool *) ax_arena_alloc0(a, ncols + 1);
+
+    (void) t;
+    (void) options;
+    (void) o;
+    out->rule = ff_rule;
+    out->title = "Fake";
+    out->key = "id";
+    out->nhidden = 3;
+    out->hidden = (ax_colspec *) ax_arena_alloc0(a, 3 * sizeof *out->hidden);
+    for (uint32_t i = 0; i < 3; i++)
+        out->hidden[i] = (ax_colspec){.name = "hidden", .position = i, .field_id = -1,
+                                      .type = ax_type_make(types[i])};
+    out->nkeys = 1;
+    out->desc = desc;
+    out->version = 1;
+    out->sign = 2;
+    for (uint32_t i = 0; i < ncols; i++)
+    {
+        is_key[i] = col[i].position == 0;
+        if (col[i].position == 1)
+            fold[i] = (ax_fold_col){.fold = AX_FOLD_SUM, .bits = 64, .is_signed = true,
+                                    .counts = true};
+        if (col[i].position == 2)
+            fold[i].fold = AX_FOLD_MAX;
+        if (col[i].position == 3)
+            fold[i].fold = AX_FOLD_LAST;
+    }
+    out->fold = fold;
+    out->is_key = is_key;
+    return AX_OK;
+}
+
 static void ff_int8(ax_value *v, int64_t i)
 {
     memset(v, 0, sizeof *v);
@@ -680,6 +722,7 @@ const ax_format ff_format = {
     .open_begin = ff_open_begin,
     .split = ff_split,
     .bind = ff_bind,
+    .final = ff_final,
     .bounds = ff_bounds,
     .prune_begin = ff_prune_begin,
     .scan_begin = ff_scan_begin,

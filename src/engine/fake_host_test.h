@@ -24,6 +24,7 @@ typedef struct host
     ax_fake remote;
     ff_bytes bytes[MAX_TABLES];
     uint32_t ntables;
+    bool merged;              /* of tables made from now on */
     ax_source *source[MAX_TABLES];
     ax_plan *plan;           /* the last one */
     char uri[MAX_TABLES][2][48];
@@ -124,7 +125,7 @@ static const ax_colspec *host_columns(void)
 static ax_source *host_source(host *h, const char *uri)
 {
     ax_source_spec spec = {.path = &uri, .npaths = 1, .format = "auto", .col = host_columns(),
-                           .ncols = FF_COLS};
+                           .ncols = FF_COLS, .merged = h->merged};
     ax_source *s;
     ax_error err;
 

@@ -125,6 +125,7 @@ typedef struct AfdwOptions
 	int64		memory_limit;	/* bytes, 0: as the setting says */
 	const char *details;		/* "name=value" lines for the format, or NULL */
 	bool		names_definition;	/* one of them is a file of the server */
+	bool		final;			/* rows of one key become one, as the table's engine says */
 } AfdwOptions;
 
 typedef struct AfdwColumnOptions

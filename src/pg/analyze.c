@@ -164,7 +164,8 @@ run(AfdwTable *table, Sample *s, TupleDesc tupdesc, MemoryContext cxt)
 
 	if (!afdw_desc_build(desc, table, NULL, &built, &reason))
 		ereport(ERROR, (errcode(ERRCODE_FDW_ERROR), errmsg("cannot read the table: %s", reason)));
-	if (table->opts.sampling != AFDW_SAMPLE_OFF && ax_source_rows(table->source) >= 0)
+	if (table->opts.sampling != AFDW_SAMPLE_OFF && !table->opts.final &&
+		ax_source_rows(table->source) >= 0)
 		ax_plan_scan_sample(built.plan->root, (uint32) s->wanted, splits_wanted(table),
 							(uint64) (afdw_random_fract(&s->reservoir) * 9007199254740992.0));
 	for (int i = 0; i < table->ncols; i++)
@@ -215,7 +216,7 @@ acquire(Relation rel, int elevel, HeapTuple *rows, int wanted, double *totalrows
 	order_rows(&s);
 
 	*totalrows = (double) ax_source_rows(table->source);
-	if (*totalrows < 0)
+	if (*totalrows < 0 || table->opts.final)
 		*totalrows = s.seen;
 	*totaldeadrows = 0;
 	ereport(elevel,

@@ -288,8 +288,17 @@ build_scan(Build *b, AfdwBuilt *built)
 		return false;
 	if (b->t.frozen && !declared_quals(b, built))
 		return false;
-	return taken(b, ax_plan_scan(b->t.plan, table->source, columns, types, names, (uint32) n, conj,
-								  (uint32) list_length(d->quals)));
+	if (!table->opts.final)
+		return taken(b, ax_plan_scan(b->t.plan, table->source, columns, types, names, (uint32) n,
+									  conj, (uint32) list_length(d->quals)));
+
+	/* conditions come after the merge, which may let some of them through to the scan */
+	if (!taken(b, ax_plan_scan(b->t.plan, table->source, columns, types, names, (uint32) n, NULL,
+								0)) ||
+		!taken(b, ax_plan_merge_final(b->t.plan, b->node)))
+		return false;
+	return d->quals == NIL ||
+		taken(b, ax_plan_filter(b->t.plan, b->node, conj, (uint32) list_length(d->quals)));
 }
 
 static bool

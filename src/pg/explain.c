@@ -397,11 +397,30 @@ explain_columns(AfdwDesc *desc, Oid relid, ExplainState *es)
 	explain_share("Columns", n, total, es);
 }
 
+/* As execution or planning opened it, or NULL. */
+static AfdwTable *
+scan_table(AfdwScan *scan)
+{
+	return scan->table ? scan->table : afdw_table_peek(scan->relid);
+}
+
+/* Rows of which key become one, and how.  Returns if there are such. */
+static bool
+explain_final(AfdwScan *scan, ExplainState *es)
+{
+	AfdwTable  *table = scan_table(scan);
+	const ax_final *final = table ? ax_source_final(table->source) : NULL;
+
+	if (final)
+		ExplainPropertyText("Final", psprintf("%s by %s", final->title, final->key), es);
+	return final != NULL;
+}
+
 /* The format of the files that execution or planning opened; without files what was declared. */
 static void
 explain_format(AfdwScan *scan, ExplainState *es)
 {
-	AfdwTable  *table = scan->table ? scan->table : afdw_table_peek(scan->relid);
+	AfdwTable  *table = scan_table(scan);
 	const char *name = table ? ax_source_format(table->source) : "";
 	const ax_format *format;
 	AfdwOptions opts;
@@ -422,16 +441,18 @@ afdw_explain(ForeignScanState *node, ExplainState *es)
 	AfdwDesc   *desc = scan->desc;
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	Deparse		d;
+	bool		final;
 
 	deparse_init(&d, node, desc, NIL, es);
 	if (plan->scan.scanrelid == 0)
 		explain_relations(&d, desc, scan->relid, es);
 
 	explain_format(scan, es);
+	final = explain_final(scan, es);
 	if (desc->quals)
 		ExplainPropertyText("Pushed Filter", and_list(&d, desc->quals), es);
-	/* Conditions on rows are the reader's, unless that is switched off. */
-	if (desc->quals && es->verbose && afdw_enable_prewhere)
+	/* Conditions on rows are the reader's, unless that is switched off or rows are merged first. */
+	if (desc->quals && es->verbose && afdw_enable_prewhere && !final)
 		ExplainPropertyText("Prewhere", and_list(&d, desc->quals), es);
 	if (desc->grouped && desc->keys)
 		ExplainPropertyList("Group Key", each(&d, desc->keys), es);

@@ -563,6 +563,8 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 				opts->files_in_order = parse_flag(opt->name, value);
 			else if (strcmp(opt->name, "check_sorted") == 0)
 				opts->check_sorted = parse_flag(opt->name, value);
+			else if (strcmp(opt->name, "final") == 0)
+				opts->final = parse_flag(opt->name, value);
 			else
 				opts->allow_missing_columns = parse_flag(opt->name, value);
 			break;

@@ -32,6 +32,8 @@ afdw_order_keys(const AfdwTable *table, Index varno)
 	List	   *keys = NIL;
 	ListCell   *lc;
 
+	if (table->opts.final)
+		return NIL;				/* rows come in another order */
 	foreach(lc, table->opts.sorted)
 	{
 		List	   *key = lfirst(lc);

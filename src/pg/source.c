@@ -392,6 +392,7 @@ table_define(Oid relid)
 	source.bind.allow_missing = table->opts.allow_missing_columns;
 	source.bind.legacy_lists = table->opts.legacy_lists;
 	source.bind.skip_null_keys = table->opts.skip_null_keys;
+	source.merged = table->opts.final;
 	ax_error_clear(&err);
 	if (ax_source_create(afdw_engine(), &source, &table->source, &err) != AX_OK)
 		afdw_ereport(&err);

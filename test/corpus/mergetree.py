@@ -184,7 +184,7 @@ def plain(v):
 
 def differs(sql, columns, rows):
     """Would PostgreSQL mean something else?"""
-    if re.search(r"\w\['|\bFINAL\b|/|UUID|\bNaN\b|\buser\b", sql):
+    if re.search(r"\w\['|/|UUID|\bNaN\b|\buser\b", sql):
         return True
     for c in columns:
         used = re.search(r"\b" + re.escape(c["name"]) + r"\b", sql if "min(" in sql else sql.split("WHERE")[-1])
@@ -240,9 +240,12 @@ class Case:
             self.case = json.load(f)
         self.columns = [c for c in self.case["columns"] if c.get("default_kind") != "ALIAS"]
 
-    def expected(self):
-        with gzip.open(os.path.join(self.dir, "expected.jsonl.gz"), "rt") as f:
+    def expected(self, what="expected"):
+        with gzip.open(os.path.join(self.dir, what + ".jsonl.gz"), "rt") as f:
             return [json.loads(line, parse_float=Decimal) for line in f]
+
+    def has_final(self):
+        return os.path.exists(os.path.join(self.dir, "expected_final.jsonl.gz"))
 
     def is_json(self):
         return any(re.search(r"\b(JSON|Dynamic|Object)\b", c["type"]) for c in self.columns)
@@ -277,7 +280,7 @@ def literal(s):
 class Runner:
     def __init__(self, corpus):
         self.corpus = corpus
-        self.asked = self.skipped = 0
+        self.asked = self.skipped = self.merged = 0
         self.pruned, self.weaker = [0, 0], [0, 0]  # by primary key and partition alone, with skip indexes
         self.db = pgwire.Connection()
         for sql in ("CREATE EXTENSION IF NOT EXISTS analytics_fdw", "SET timezone = 'UTC'",
@@ -291,7 +294,7 @@ class Runner:
             raise SystemExit(f"{sql}: {r}")
         return r
 
-    def declare(self, columns, paths, rows, case):
+    def declare(self, columns, paths, rows, case, final=False):
         path = paths[0] if len(paths) == 1 else "{" + ",".join(paths) + "}"
         cols = []
         for c in columns:
@@ -308,6 +311,7 @@ class Runner:
         self.must("DROP FOREIGN TABLE IF EXISTS t")
         sql = os.path.join(case.dir, "metadata.sql")
         definition = f", definition {literal(sql)}" if os.path.exists(sql) else ""
+        definition += ", final 'true'" if final else ""
         self.must(f"CREATE FOREIGN TABLE t ({', '.join(cols)}) SERVER corpus OPTIONS "
                   f"(path {literal(path)}, format 'mergetree'{definition})")
 
@@ -346,6 +350,14 @@ class Runner:
         self.declare(case.columns, paths, rows, case)
         key = case.case["id"]
         verdict, why = self.compare(case.columns, key, rows)
+        if verdict == "right" and case.has_final():
+            verdict, why = self.final(case, paths)
+            if verdict != "wrong":
+                v, w = self.queries(case, rows, final=True)
+                verdict, why = (v, w) if v == "wrong" else (verdict, why)
+            self.declare(case.columns, paths, rows, case)
+            if why:
+                return verdict, "FINAL: " + why
         if verdict == "right":
             return self.queries(case, rows)
         # Which columns are it?
@@ -357,14 +369,63 @@ class Runner:
                 worst = "wrong" if "wrong" in (v, worst) else v
         return worst if whys else verdict, "; ".join(whys[:4]) or why
 
-    def queries(self, case, rows):
-        """Those of queries.tsv that mean the same to PostgreSQL as they stand."""
+    def final(self, case, paths):
+        """The rows of SELECT ... FINAL: all columns, then each alone, and how many there are."""
+        rows = case.expected("expected_final")
+        order = case.case["final_order"].split(", ")
+        refused = []
+        self.declare(case.columns, paths, rows, case, final=True)
+        self.merged += 1
+        count = self.db.simple("SELECT count(*) FROM t")[-1]
+        if count.sqlstate:
+            return ("refused" if count.sqlstate == "0A000" else "wrong"), f"{count.sqlstate} {count.message}"
+        if int(count.rows[0][0]) != len(rows):
+            return "wrong", f"count(*) is {count.rows[0][0]}, expected {len(rows)}"
+        by = ", ".join(quote(c) + (' COLLATE "C"' if pg_type(self.type_of(case, c)) == "text" else "")
+                       for c in order)
+        for columns in [case.columns] + [[c] for c in case.columns]:
+            cols = ", ".join(f"to_jsonb({c['as']})" for c in columns)
+            r = self.db.simple(f"SELECT {cols} FROM t ORDER BY {by}")[-1]
+            if r.sqlstate == "0A000":
+                refused.append(f"{columns[0]['name']}: {r.message}" if len(columns) == 1 else r.message)
+                continue
+            if r.sqlstate:
+                return "wrong", f"{r.sqlstate} {r.message}"
+            got = [[None if v is None else json.loads(v, parse_float=Decimal) for v in row] for row in r.rows]
+            if len(got) != len(rows):
+                return "wrong", f"{len(got)} rows, expected {len(rows)}"
+            for want, have in zip(rows, got):
+                for c, g in zip(columns, have):
+                    if c["name"] in want and not fits(c["type"], want[c["name"]], g):
+                        return "wrong", (f"column {c['name']} {c['type']}: {str(g)[:200]} where "
+                                         f"{str(want[c['name']])[:200]} is expected")
+        return ("refused", "; ".join(refused)) if refused else ("right", "")
+
+    @staticmethod
+    def leaves_sums(case, sql):
+        """Rows of a SummingMergeTree with zero sums go: a server looks at the sums that a query
+        reads, we at all of them."""
+        with open(os.path.join(case.dir, "metadata.sql")) as f:
+            m = re.search(r"SummingMergeTree(?:\(\((.*)\)\))?", f.read())
+        return m is not None and not all(re.search(rf"\b{c}\b", sql) for c in
+                                         (m.group(1) or "a, b").split(", ") if not c.endswith("Map"))
+
+    @staticmethod
+    def type_of(case, name):
+        return next(c["type"] for c in case.columns if c["name"] == name)
+
+    def queries(self, case, rows, final=False):
+        """Those of queries.tsv that mean the same to PostgreSQL as they stand; final: those with
+        FINAL, of a table that has that as an option."""
         with open(os.path.join(case.dir, "queries.tsv")) as f:
             lines = [line.rstrip("\n").split("\t") for line in f][1:]
         for name, sql, types, want, pruning in lines:
             sql = sql.replace("count()", "count(*)")
+            if (" FINAL" in sql) != final:
+                continue
+            sql = sql.replace(" FINAL", "").replace("uniqExact(k)", "count(DISTINCT k)")
             types, want = json.loads(types), json.loads(want, parse_float=Decimal)
-            if differs(sql, case.columns, rows):
+            if differs(sql, case.columns, rows) or (final and self.leaves_sums(case, sql)):
                 continue
             r = self.db.simple(f"SELECT row_to_json(q) FROM ({sql}) q")[-1]
             if r.sqlstate and r.sqlstate[:2] in ("42", "22"):
@@ -495,6 +556,7 @@ def main():
                 print(f"{verdict_line:8}{title}: {why[:400]}", flush=True)
     print(f"queries: {run.asked} asked, {run.skipped} not PostgreSQL's; more granules than ClickHouse's indexes leave: "
           f"{run.weaker[0]} of {run.pruned[0]}, with skip indexes {run.weaker[1]} of {run.pruned[1]}")
+    print(f"FINAL: {run.merged} tables")
     print("corpus: {right} right, {refused} refused, {wrong} wrong".format(**count))
     print("damaged: {right} right, {refused} refused, {wrong} wrong".format(**harm))
     failed = count["wrong"] + harm["wrong"]

@@ -91,7 +91,7 @@ def docking(folder):
                 for station in range(1, 41) for hour in range(days * 24)]
         write_part(os.path.join(folder, "all_%d_%d_0" % (number, number)), columns, rows, key, 1024,
                    number == 2)
-    write_definition(folder + ".sql", columns, key)
+    write_definition(folder + ".sql", columns, key, engine="ReplacingMergeTree")
 
 
 def main():

@@ -15,7 +15,8 @@ KM = 0x9ddfea08eb382d69
 TYPES = {"bool": ("Bool", "<B"), "int16": ("Int16", "<h"), "int32": ("Int32", "<i"),
          "int64": ("Int64", "<q"), "float": ("Float32", "<f"), "double": ("Float64", "<d"),
          "date": ("Date32", "<i"), "timestamptz": ("DateTime64(6, 'UTC')", "<q"),
-         "string": ("String", None), "binary": ("String", None), "uint8": ("UInt8", "<B")}
+         "string": ("String", None), "binary": ("String", None), "uint8": ("UInt8", "<B"),
+         "int8": ("Int8", "<b")}
 
 
 # ---- CityHash 1.0.2 ----------------------------------------------------------------------------
@@ -414,12 +415,12 @@ def write_part(folder, columns, rows, key, granule_rows, compact, close_bytes=40
         write_checksums(folder, plain)
 
 
-def write_definition(path, columns, key, skips=(), later=None):
+def write_definition(path, columns, key, skips=(), later=None, engine="MergeTree"):
     """later: name to type and default, of columns that the parts lack or have in another type."""
     later = dict(later or {})
     lines = ["`%s` %s" % (c.name, later.pop(c.name, type_name(c))) for c in columns]
     lines += ["`%s` %s" % item for item in later.items()] + [x.definition() for x in skips]
     with open(path, "w", encoding="utf-8") as f:
         f.write("ATTACH TABLE _ UUID '00000000-0000-0000-0000-000000000001'\n(\n%s\n)\nENGINE = "
-                "MergeTree\nORDER BY (%s)\nSETTINGS index_granularity = 8192\n" % (
-                    ",\n".join("    " + line for line in lines), ", ".join(key)))
+                "%s\nORDER BY (%s)\nSETTINGS index_granularity = 8192\n" % (
+                    ",\n".join("    " + line for line in lines), engine, ", ".join(key)))

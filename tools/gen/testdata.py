@@ -9,6 +9,7 @@
   visits/   the rows of events as a MergeTree table of three parts, of which one has deleted rows
                    and lacks the table's skip indexes;
                    visits.sql is its definition, visits_later.sql one of later
+  final/    a MergeTree table whose rows replace others; final_<engine>.sql: its definitions
   damaged/   three parts that are not what their checksums say
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   skips.parquet  8000 rows, 4 row groups of 20 pages: Bloom filters, dictionaries, page indexes
@@ -245,6 +246,58 @@ def visits(folder):
     damaged(os.path.join(folder, "damaged"), rows[:600], key)
     return twin_sql("visits", EVENT_COLUMNS,
                     rows[:15000] + [r for r in rows[15000:] if r[0] % 7 != 0])
+
+
+FINAL_COLUMNS = [Column("k", "int32", True), Column("name", "string", True),
+                 Column("ver", "int64", True), Column("gone", "uint8", True),
+                 Column("sign", "int8", True), Column("amount", "int64", True),
+                 Column("small", "int16"), Column("price", "double", True), Column("day", "date"),
+                 Column("note", "string")]
+
+FINAL_ENGINES = {
+    "replacing": "ReplacingMergeTree", "versions": "ReplacingMergeTree(ver)",
+    "marks": "ReplicatedReplacingMergeTree('/tables/t', '{replica}', ver, gone)",
+    "collapsing": "CollapsingMergeTree(sign)",
+    "cancelling": "VersionedCollapsingMergeTree(sign, ver)",
+    "summing": "SummingMergeTree((amount, small))", "aggregating": "AggregatingMergeTree",
+    "coalescing": "CoalescingMergeTree", "plain": "MergeTree"}
+
+FINAL_TYPES = {
+    "ver": "SimpleAggregateFunction(max, Int64)", "amount": "SimpleAggregateFunction(sum, Int64)",
+    "small": "SimpleAggregateFunction(min, Nullable(Int16))",
+    "note": "SimpleAggregateFunction(anyLast, Nullable(String))"}
+
+
+def finals(folder):
+    """A table `final` whose parts have rows of the same keys, and a definition for each engine:
+    final_<engine>.sql.  Part 10 comes behind part 9 in time, not by name; the last two parts do not
+    overlap the others."""
+    rng = random.Random(14)
+    table = os.path.join(folder, "final")
+    shutil.rmtree(table, ignore_errors=True)
+    os.makedirs(table)
+    with open(os.path.join(table, "format_version.txt"), "w", encoding="utf-8") as f:
+        f.write("1")
+    n = 0
+    for number, count, low, high in ((1, 3000, 0, 800), (2, 5000, 0, 900), (9, 700, 100, 300),
+                                     (10, 2500, 0, 40), (11, 4000, 2000, 9000),
+                                     (12, 3000, 10000, 90000)):
+        rows = []
+        for _ in range(count):
+            n += 1
+            rows.append((rng.randrange(low, high), "n%d" % rng.randrange(3), rng.randrange(6),
+                         rng.randrange(4) == 0, 1 if rng.randrange(2) else -1,
+                         rng.randrange(-2, 3), None if rng.randrange(3) == 0 else
+                         rng.randrange(-20000, 20000), rng.randrange(8) / 4,
+                         None if rng.randrange(2) else rng.randrange(1000),
+                         None if rng.randrange(2) else "note %d" % n))
+        rows.sort(key=lambda r: r[:3])
+        write_part(os.path.join(table, "all_%d_%d_0" % (number, number)), FINAL_COLUMNS, rows,
+                   ("k", "name"), 128 if number % 2 else 512, number % 3 == 0, sums=True)
+    for name, engine in FINAL_ENGINES.items():
+        write_definition(os.path.join(folder, "final_%s.sql" % name), FINAL_COLUMNS, ("k", "name"),
+                         engine=engine, later=FINAL_TYPES if name == "aggregating" else None)
+    return ""
 
 
 def dictionaries(folder):
@@ -520,7 +573,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, checksums, events, visits, dictionaries, skips, groups, large,
+        types, kinds, checksums, events, visits, finals, dictionaries, skips, groups, large,
         customers, instants, decimals, matrix, odd, nested, variants,
         many_files, cases))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:

@@ -6,7 +6,7 @@
  * the breaker) and goes on below with the breaker as sink; a union hands the same list to all its
  * children, so that they share one sink and one limit.  Filters that end up first in the list of a
  * scan become part of the scan. */
-#include "exec/exec_int.h"
+#include "exec/merge_int.h"
 
 #include <string.h>
 
@@ -715,16 +715,46 @@ static ax_status limit(compiler *c, const ax_node *n, above up, uint32_t depth)
     return node(c, n->child[0], up, depth + 1);
 }
 
-static ax_status merge_final(compiler *c, const ax_node *n, above up, uint32_t depth)
+/* A scan whose files are the inputs of a merge. */
+static ax_status merge_final(compiler *c, const ax_node *n, above up)
 {
-    ax_op *op;
+    const ax_node *scan = n->child[0];
+    ax_source *src = scan->u.scan.source;
+    uint32_t nconj = 0;
+    ax_expr **conj;
+    ax_merge *m;
+    ax_stage *st;
+    ax_scan *s;
 
-    AX_CHECK(c->t, n->u.final.rule == AX_FINAL_VERSION, AX_EUNSUPPORTED,
-             "this kind of merge is not supported");
-    AX_TRY(new_op(c, AX_OP_FINAL, n, n->ncols, n->type, &op));
-    AX_TRY(put_front(c, &up, op));
+    AX_CHECK(c->t, src->snap != NULL, AX_EPLAN, "plan uses a source that is not open");
+    AX_CHECK(c->t, src->final != NULL || src->snap->nfiles == 0, AX_EPLAN,
+             "plan merges rows of a source that is not made for it");
+    AX_NEW(c->t, s, (ax_scan *) ax_arena_alloc0(c->a, sizeof *s));
+    AX_NEW(c->t, m, (ax_merge *) ax_arena_alloc0(c->a, sizeof *m));
+    s->node = scan;
+    s->merged = true;
+    if (src->final != NULL)
+        AX_TRY(ax_merge_plan(c->t, c->a, s, m));
+    for (oplink *l = up.ops; l != NULL && l->op->kind == AX_OP_FILTER; l = l->next)
+        nconj += l->op->nconj;
+    AX_NEW(c->t, conj, (ax_expr **) ax_arena_alloc(c->a, (nconj + 1) * sizeof(ax_expr *)));
+    nconj = 0;
+    for (oplink *l = up.ops; l != NULL && l->op->kind == AX_OP_FILTER; l = l->next)
+        for (uint32_t i = 0; i < l->op->nconj; i++)
+            conj[nconj++] = l->op->conj[i];
+    if (src->final != NULL)
+        AX_TRY(ax_merge_prune(c->t, c->a, s, conj, nconj, &c->x->o.params));
     up.one_lane = true;
-    return node(c, n->child[0], up, depth + 1);
+    AX_TRY(new_stage(c, AX_SRC_MERGE, up, &st));
+    st->scan = s;
+    st->merge = m;
+    s->snap = src->snap;
+    atomic_fetch_add_explicit(&s->snap->refs, 1, memory_order_relaxed);
+    pthread_mutex_init(&s->live_lock, NULL);
+    if (c->x->first_scan == NULL)
+        c->x->first_scan = s;
+    st->nlanes = 1;
+    return ax_scan_plan(c->x, s, 1, &st->nlanes);
 }
 
 static ax_status deletes(compiler *c, const ax_node *n, above up, uint32_t depth)
@@ -802,7 +832,7 @@ static ax_status node(compiler *c, const ax_node *n, above up, uint32_t depth)
     case AX_N_SETOP:
         return setop(c, n, up, depth);
     case AX_N_MERGE_FINAL:
-        return merge_final(c, n, up, depth);
+        return merge_final(c, n, up);
     case AX_N_APPLY_DELETES:
         return deletes(c, n, up, depth);
     default:
@@ -841,6 +871,7 @@ ax_status ax_exec_compile(ax_exec *x)
 
 static void free_lane(ax_lane *l)
 {
+    ax_merge_free(l);
     ax_scan_abandon(l);
     if (l->part != NULL)
         l->stage->parts->breaker->ops->part_end(l->part);

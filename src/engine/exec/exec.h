@@ -102,9 +102,12 @@ typedef struct ax_source
     uint32_t npaths;
     const ax_format *format;   /* NULL: guess for each file */
     const char *options;
-    ax_colspec *col;           /* [ncols] */
+    ax_colspec *col;           /* [ncols + nhidden] */
     uint32_t ncols;
     ax_bind_opts bind;
+    bool merged;               /* rows of one key become one */
+    uint32_t nhidden;          /* columns behind the declared ones that this takes, */
+    const ax_final *final;     /* and how; NULL: not listed yet, or no files */
     ax_snapshot *snap;         /* NULL before the first open; changed by the host's thread only */
 } ax_source;
 

@@ -5,7 +5,8 @@
  * scan.c      the scan source: work list, pruning, readers;  sample.c  a random choice of rows
  * meta.c      answers from metadata
  * late.c      columns of a top-N that are read for the winners alone
- * op_chain.c  filter, project, limit;  op_merge.c  final and deletes
+ * op_chain.c  filter, project, limit;  op_deletes.c  deletes
+ * merge.c     the merge of ordered files;  final.c  rows of one key that become one
  * output.c    output queue, external inputs, requests, errors: everything under `lock`
  * open.c      opening one file;  source.c  opening a source;  facts.c  facts about its files
  * query.c     the door's functions;  explain.c  profile and print */
@@ -42,7 +43,7 @@ typedef struct ax_held
 
 typedef enum ax_op_kind
 {
-    AX_OP_FILTER, AX_OP_PROJECT, AX_OP_LIMIT, AX_OP_FINAL, AX_OP_DELETES, AX_OP_ADD_META
+    AX_OP_FILTER, AX_OP_PROJECT, AX_OP_LIMIT, AX_OP_DELETES, AX_OP_ADD_META
 } ax_op_kind;
 
 /* LIMIT shared by all lanes: rows [offset, offset + limit) of those counted by `seen` pass. */
@@ -53,9 +54,7 @@ typedef struct ax_limit
     _Atomic bool enough;         /* all rows wanted have passed; a hint, relaxed */
 } ax_limit;
 
-typedef struct ax_keyset ax_keyset; /* op_merge.c */
-ax_status ax_vec_of_values(ax_task *t, ax_arena *a, ax_type type, const ax_value *val, uint32_t n,
-                           ax_vec *out) AX_MUST_USE;
+typedef struct ax_keyset ax_keyset; /* op_deletes.c */
 
 /* One operator of a chain; shared by lanes, immutable but for the limit. */
 typedef struct ax_op
@@ -84,7 +83,6 @@ typedef struct ax_opstate
     uint16_t *sel;               /* [AX_BATCH_ROWS] narrowed selections */
     uint32_t *order;             /* FILTER: order of steps for the current batch */
     uint32_t pos;                /* FILTER: steps of the current batch that are done */
-    struct ax_final *final;      /* FINAL */
 } ax_opstate;
 
 /* ---- sinks ----------------------------------------------------------------------------------- */
@@ -175,6 +173,7 @@ typedef struct ax_scan
     uint32_t *filter_only;
     uint32_t nfilter_only;
     bool late;                   /* its rows are found again by their ids */
+    bool merged;                 /* its files are inputs of a merge */
     bool live;                   /* a top-N tightens it */
     ax_fn live_op;
     uint32_t live_col;           /* position */
@@ -194,7 +193,7 @@ typedef struct ax_scan
 
 typedef enum ax_src_kind
 {
-    AX_SRC_SCAN, AX_SRC_PARTS, AX_SRC_EXTERNAL, AX_SRC_LATE, AX_SRC_WINNERS
+    AX_SRC_SCAN, AX_SRC_PARTS, AX_SRC_EXTERNAL, AX_SRC_LATE, AX_SRC_WINNERS, AX_SRC_MERGE
 } ax_src_kind;
 
 typedef struct ax_limits { ax_limit *limit; struct ax_limits *next; } ax_limits;
@@ -204,7 +203,8 @@ struct ax_stage
     ax_exec *x;
     uint32_t id;
     uint8_t src;                 /* ax_src_kind */
-    ax_scan *scan;               /* SCAN */
+    ax_scan *scan;               /* SCAN, MERGE */
+    const struct ax_merge *merge; /* MERGE */
     ax_sink *parts;              /* PARTS */
     uint32_t input;              /* EXTERNAL */
     ax_late *late;               /* LATE, WINNERS */
@@ -231,31 +231,18 @@ typedef enum ax_go { AX_GO_BATCH, AX_GO_ON, AX_GO_PARK, AX_GO_END } ax_go;
 
 typedef enum ax_lane_state
 {
-    AX_LANE_SOURCE, AX_LANE_CHAIN, AX_LANE_SINK, AX_LANE_FLUSH
+    AX_LANE_SOURCE, AX_LANE_CHAIN, AX_LANE_SINK, AX_LANE_LAST
 } ax_lane_state;
 typedef enum ax_scan_state
 {
     AX_SCAN_CLAIM, AX_SCAN_OPEN, AX_SCAN_PRUNE, AX_SCAN_READ
 } ax_scan_state;
 
-struct ax_lane
+/* Reading one piece of work of a scan, in a lane. */
+typedef struct ax_reader
 {
-    ax_job job;
-    ax_stage *stage;
-    uint32_t slot;               /* lane number for the sink */
-    ax_task task;
-    ax_arena *state_arena;       /* evaluators; lives as long as the lane */
-    ax_arena *morsel;            /* operation of the source; reset between work items */
-    uint8_t state;               /* ax_lane_state */
-    uint32_t item;               /* work item or part under way, orders deferred errors */
-    ax_batch *batch;             /* in the chain */
-    uint32_t at;                 /* operator that gets it next */
-    ax_opstate *ops;
-    bool source_over;
-    bool ended;                  /* a deferred error ended the lane */
-    ax_error poison;             /* code != OK: a row failed; deferred */
-    /* scan */
-    uint8_t scan_state;
+    uint8_t scan_state;          /* ax_scan_state */
+    bool given;                  /* it has one file to read, and claims no work */
     ax_work work;                /* under way; of AX_SPLIT_ALL one split after the other */
     bool whole_file;             /* more splits of the file may follow */
     ax_opener opener;
@@ -266,6 +253,26 @@ struct ax_lane
     ax_scan_req req;
     ax_rowset rows;
     ax_filter_lane *filter;
+    ax_arena *arena;             /* of the operation; reset between work items */
+} ax_reader;
+
+struct ax_lane
+{
+    ax_job job;
+    ax_stage *stage;
+    uint32_t slot;               /* lane number for the sink */
+    ax_task task;
+    ax_arena *state_arena;       /* evaluators; lives as long as the lane */
+    ax_arena *morsel;            /* of the source; reset between work items */
+    uint8_t state;               /* ax_lane_state */
+    uint32_t item;               /* work item or part under way, orders deferred errors */
+    ax_batch *batch;             /* in the chain */
+    uint32_t at;                 /* operator that gets it next */
+    ax_opstate *ops;
+    bool ended;                  /* a deferred error ended the lane */
+    ax_error poison;             /* code != OK: a row failed; deferred */
+    ax_reader own, *rd;          /* rd: the reader in use; a merge has one for each input */
+    struct ax_merging *merging;  /* MERGE */
     ax_scan_stats stats, flushed;
     /* parts */
     ax_part *part;
@@ -391,6 +398,8 @@ bool ax_stage_enough(const ax_stage *st);
 /* scan.c */
 ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nlanes) AX_MUST_USE;
 ax_status ax_scan_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
+/* The lane's reader in use gets this to read from ax_scan_next, and nothing else. */
+ax_status ax_scan_give(ax_lane *l, const ax_work *w) AX_MUST_USE;
 /* Step l->op until it has something for us; PARK: it waits for reads or the host. */
 ax_status ax_scan_drive(ax_lane *l, ax_go *go) AX_MUST_USE;
 void ax_scan_abandon(ax_lane *l); /* ends the operation under way */
@@ -430,15 +439,16 @@ ax_status ax_meta_order(ax_exec *x, ax_scan *s) AX_MUST_USE;
 /* op_chain.c */
 ax_status ax_op_init(ax_lane *l, uint32_t i) AX_MUST_USE;
 ax_status ax_op_run(ax_lane *l, uint32_t i, ax_batch **b, ax_go *go) AX_MUST_USE;
-ax_status ax_op_flush(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;
 bool ax_limit_enough(const ax_limit *l);
 
-/* op_merge.c */
+/* merge.c */
+ax_status ax_merge_init(ax_lane *l) AX_MUST_USE;
+ax_status ax_merge_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
+void ax_merge_free(ax_lane *l);
+
+/* op_deletes.c */
 ax_status ax_vec_of_values(ax_task *t, ax_arena *a, ax_type type, const ax_value *val, uint32_t n,
                            ax_vec *out) AX_MUST_USE;
-ax_status ax_final_init(ax_lane *l, uint32_t i) AX_MUST_USE;
-ax_status ax_final_run(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;
-ax_status ax_final_flush(ax_lane *l, uint32_t i, ax_batch **b) AX_MUST_USE;
 ax_status ax_keyset_create(ax_task *t, const uint32_t *col, uint32_t ncol, ax_keyset **out)
     AX_MUST_USE;
 void ax_keyset_destroy(ax_keyset *s);

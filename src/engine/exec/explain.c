@@ -256,14 +256,15 @@ static void source_text(const ax_stage *st, char *text, size_t n)
 
         snprintf(text, n, "Read Late Columns of Winners: %u of %u", late, of);
     }
-    if (st->src != AX_SRC_SCAN)
+    if (s == NULL)
         return;
     for (uint32_t i = s->snap->nfiles; i-- > 0;)
         if (ax_snapfile_file(&s->snap->file[i]) != NULL)
             format = ax_snapfile_file(&s->snap->file[i])->format->name;
     files = s->snap->nfiles - s->nexcluded;
     splits = ax_snapshot_opened(s->snap).splits;
-    snprintf(text, n, "Scan %s: %u %s, %u %s, %u %s%s%s", format, files,
+    snprintf(text, n, "%s %s: %u %s, %u %s, %u %s%s%s",
+             st->src == AX_SRC_MERGE ? "Merge" : "Scan", format, files,
              files == 1 ? "file" : "files", splits, splits == 1 ? "split" : "splits", s->nwork,
              s->nwork == 1 ? "piece" : "pieces",
              s->nconj > 0 ? ", filter pushed into the reader" : "",
@@ -272,8 +273,8 @@ static void source_text(const ax_stage *st, char *text, size_t n)
 
 static const char *op_name(const ax_op *op)
 {
-    static const char *const names[] = {"Filter", "Project", "Limit", "Merge Final",
-                                        "Apply Deletes", "Add From Metadata"};
+    static const char *const names[] = {"Filter", "Project", "Limit", "Apply Deletes",
+                                        "Add From Metadata"};
 
     return names[op->kind];
 }

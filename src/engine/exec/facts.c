@@ -24,24 +24,24 @@ static ax_status begin(struct ax_facts *o)
     const ax_fmt_file *f = ax_snapfile_file(&o->snap->file[o->i]);
 
     AX_CHECK(&l->task, f != NULL, AX_EPLAN, "the files of the source are not open");
-    l->format = f->format;
+    l->rd->format = f->format;
     ax_arena_reset(l->morsel);
-    for (uint32_t i = 0; i < l->format->nfacts; i++)
-        if (strcmp(l->format->facts[i].name, o->table) == 0)
-            return l->format->facts_begin(&l->task, l->morsel, f, i, &l->op);
+    for (uint32_t i = 0; i < l->rd->format->nfacts; i++)
+        if (strcmp(l->rd->format->facts[i].name, o->table) == 0)
+            return l->rd->format->facts_begin(&l->task, l->morsel, f, i, &l->rd->op);
     return ax_fail(&l->task, AX_EOPTION, "files of format %s have no table of facts \"%s\"",
-                   l->format->name, o->table);
+                   l->rd->format->name, o->table);
 }
 
 static ax_status fetch(ax_lane *l, ax_go *go)
 {
     ax_io_ready ready;
 
-    AX_TRY(ax_io_fetch(&l->task, l->stage->x->env->io, &l->ev.need, &l->job, &ready));
+    AX_TRY(ax_io_fetch(&l->task, l->stage->x->env->io, &l->rd->ev.need, &l->job, &ready));
     if (ready == AX_IO_PENDING)
         *go = AX_GO_PARK;
     else
-        l->fetching = false;
+        l->rd->fetching = false;
     return AX_OK;
 }
 
@@ -50,27 +50,27 @@ static ax_status step(struct ax_facts *o, ax_go *go)
 {
     ax_lane *l = &o->lane;
 
-    if (l->op == NULL)
+    if (l->rd->op == NULL)
         AX_TRY(begin(o));
-    if (l->fetching)
+    if (l->rd->fetching)
         return fetch(l, go);
     ax_arena_reset(l->task.arena);
-    memset(&l->ev, 0, sizeof l->ev);
-    AX_TRY(l->format->step(&l->task, l->op, &l->ev));
-    if (l->ev.step == AX_STEP_NEED)
+    memset(&l->rd->ev, 0, sizeof l->rd->ev);
+    AX_TRY(l->rd->format->step(&l->task, l->rd->op, &l->rd->ev));
+    if (l->rd->ev.step == AX_STEP_NEED)
     {
-        AX_CHECK(&l->task, l->ev.need.n > 0, AX_EPLAN, "a table of facts waits for nothing");
-        l->fetching = true;
+        AX_CHECK(&l->task, l->rd->ev.need.n > 0, AX_EPLAN, "a table of facts waits for nothing");
+        l->rd->fetching = true;
     }
-    else if (l->ev.step == AX_STEP_BATCH)
+    else if (l->rd->ev.step == AX_STEP_BATCH)
     {
-        l->ev.batch->split = o->i;
-        return ax_held_copy(&l->task, l->stage->x, l->ev.batch, &l->pending);
+        l->rd->ev.batch->split = o->i;
+        return ax_held_copy(&l->task, l->stage->x, l->rd->ev.batch, &l->pending);
     }
     else
     {
-        l->format->end(l->op);
-        l->op = NULL;
+        l->rd->format->end(l->rd->op);
+        l->rd->op = NULL;
         o->i++;
     }
     return AX_OK;
@@ -140,6 +140,7 @@ ax_status ax_facts_launch(ax_exec *x)
     o->table = x->facts_table;
     o->stage.x = x;
     o->lane.stage = &o->stage;
+    o->lane.rd = &o->lane.own;
     x->facts = o;
     AX_TRY(ax_exec_task(x, &o->lane.task));
     AX_NEW(t, o->lane.morsel, ax_arena_create(&x->budget, 0));

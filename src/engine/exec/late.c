@@ -399,8 +399,8 @@ static ax_status claim(ax_lane *l, ax_go *go)
     col0 = i % late->ngroups * GROUP_COLUMNS;
     f = &late->scan->snap->file[w->file];
     l->at_winner = w->first;
-    l->format = ax_snapfile_file(f)->format;
-    l->req = (ax_scan_req){.bind = f->bind,
+    l->rd->format = ax_snapfile_file(f)->format;
+    l->rd->req = (ax_scan_req){.bind = f->bind,
                            .split = w->split,
                            .split_id = late->winner[w->first].split,
                            .rows = &w->rows,
@@ -411,7 +411,7 @@ static ax_status claim(ax_lane *l, ax_go *go)
                            .stats = &l->stats,
                            .budget = l->task.budget,
                            .buffer_bytes = ax_scan_buffer_bytes(l)};
-    return l->format->scan_begin(&l->task, l->morsel, &l->req, &l->op);
+    return l->rd->format->scan_begin(&l->task, l->morsel, &l->rd->req, &l->rd->op);
 }
 
 /* Keep what was just read. */
@@ -420,7 +420,7 @@ static ax_status keep(ax_lane *l, const ax_batch *in)
     ax_late *late = l->stage->late;
     const stretch *w = stretch_of(l);
     uint32_t nall = late->held->b.nsel, n = in->nsel;
-    uint32_t col0 = (uint32_t) (l->req.columns - late->columns);
+    uint32_t col0 = (uint32_t) (l->rd->req.columns - late->columns);
     ax_task *t = &l->task;
     ax_vec *v;
 
@@ -435,8 +435,8 @@ static ax_status keep(ax_lane *l, const ax_batch *in)
         AX_CHECK(t, late->winner[l->at_winner + i].row ==
                         in->row0 + (in->sel != NULL ? in->sel[i] : i),
                  AX_EPLAN, "a reader gave other rows than those asked for");
-    AX_NEW(t, v, (ax_vec *) ax_arena_alloc(l->state_arena, l->req.ncolumns * sizeof *v));
-    for (uint32_t c = 0; c < l->req.ncolumns; c++)
+    AX_NEW(t, v, (ax_vec *) ax_arena_alloc(l->state_arena, l->rd->req.ncolumns * sizeof *v));
+    for (uint32_t c = 0; c < l->rd->req.ncolumns; c++)
     {
         size_t base = (size_t) (col0 + c) * nall;
 
@@ -453,7 +453,7 @@ static ax_status keep(ax_lane *l, const ax_batch *in)
 
 static ax_status read_next(ax_lane *l, ax_go *go)
 {
-    if (l->op == NULL)
+    if (l->rd->op == NULL)
         return claim(l, go);
     AX_TRY(ax_scan_drive(l, go));
     /* They were counted when the scan passed them. */
@@ -462,8 +462,8 @@ static ax_status read_next(ax_lane *l, ax_go *go)
     if (*go == AX_GO_PARK)
         return AX_OK;
     *go = AX_GO_ON;
-    if (l->ev.step == AX_STEP_BATCH)
-        return keep(l, l->ev.batch);
+    if (l->rd->ev.step == AX_STEP_BATCH)
+        return keep(l, l->rd->ev.batch);
     AX_CHECK(&l->task, l->at_winner == stretch_of(l)->first + stretch_of(l)->n, AX_EPLAN,
              "a reader gave fewer rows than were asked for");
     ax_scan_abandon(l);

@@ -67,8 +67,6 @@ ax_status ax_op_init(ax_lane *l, uint32_t i)
         AX_NEW(t, s->vec,
                (ax_vec *) ax_arena_alloc0(l->state_arena, (op->ncols + 1) * sizeof *s->vec));
         return AX_OK;
-    case AX_OP_FINAL:
-        return ax_final_init(l, i);
     default:
         return AX_OK;
     }
@@ -205,16 +203,6 @@ ax_status ax_op_run(ax_lane *l, uint32_t i, ax_batch **b, ax_go *go)
         if ((*b)->nsel == 0)
             *b = NULL;
         return AX_OK;
-    case AX_OP_FINAL:
-        return ax_final_run(l, i, b);
     }
-    return AX_OK;
-}
-
-ax_status ax_op_flush(ax_lane *l, uint32_t i, ax_batch **b)
-{
-    *b = NULL;
-    if (l->stage->op[i]->kind == AX_OP_FINAL)
-        return ax_final_flush(l, i, b);
     return AX_OK;
 }

@@ -87,11 +87,12 @@ static ax_status bind_file(ax_task *t, ax_opener *o, ax_fmt_file *file)
 
     opts.fixed = f->fixed;
     opts.nfixed = f->nfixed;
-    if (o->src->ncols > 0)
+    if (o->src->ncols + o->src->nhidden > 0)
     {
         st = binds_arena(t, o);
         if (st == AX_OK)
-            st = o->format->bind(t, o->binds, file, o->src->col, o->src->ncols, &opts, &bind);
+            st = o->format->bind(t, o->binds, file, o->src->col,
+                                 o->src->ncols + o->src->nhidden, &opts, &bind);
     }
     if (st != AX_OK)
     {

@@ -3,7 +3,7 @@
  *      SOURCE --batch--> CHAIN --batch--> SINK --> SOURCE ...
  *         | end            | no rows: SOURCE
  *         v
- *       FLUSH (operators that hold rows) --> CHAIN ... --> end of the lane
+ *        LAST --> end of the lane
  *
  * The last lane of a stage reports to its sink; the last stage of a sink prepares it and starts the
  * stages that wait for it.  All of that happens inside jobs; nothing here blocks. */
@@ -168,6 +168,8 @@ static ax_status source_next(ax_lane *l, ax_batch **out, ax_go *go)
         return ax_late_read(l, go);
     case AX_SRC_WINNERS:
         return ax_late_rows(l, out, go);
+    case AX_SRC_MERGE:
+        return ax_merge_next(l, out, go);
     }
     return AX_OK;
 }
@@ -184,7 +186,7 @@ static void enter_chain(ax_lane *l, ax_batch *b, uint32_t at)
 static ax_status after_batch(ax_lane *l)
 {
     l->batch = NULL;
-    l->state = l->source_over ? AX_LANE_FLUSH : AX_LANE_SOURCE;
+    l->state = AX_LANE_SOURCE;
     if (l->poison.code == AX_OK)
         return AX_OK;
     if (l->stage->sink->kind != AX_SINK_OUTPUT)
@@ -210,9 +212,7 @@ static ax_status step_source(ax_lane *l, ax_go *go)
         AX_TRY(source_next(l, &b, go));
     if (*go == AX_GO_END)
     {
-        l->source_over = true;
-        l->at = 0;
-        l->state = AX_LANE_FLUSH;
+        l->state = AX_LANE_LAST;
         *go = AX_GO_ON;
     }
     else if (*go == AX_GO_BATCH)
@@ -278,24 +278,12 @@ static ax_status step_sink(ax_lane *l, ax_go *go)
     return after_batch(l);
 }
 
-/* The source is over: let operators that hold rows give them, from source to sink. */
-static ax_status step_flush(ax_lane *l, ax_go *go)
+static ax_status step_last(ax_lane *l, ax_go *go)
 {
-    ax_stage *st = l->stage;
-    ax_batch *b = NULL;
+    ax_breaker *b = l->stage->sink->breaker;
 
-    *go = AX_GO_ON;
-    while (l->at < st->nops && b == NULL)
-        AX_TRY(ax_op_flush(l, l->at++, &b));
-    if (b != NULL)
-    {
-        enter_chain(l, b, l->at);
-        return AX_OK;
-    }
-    if (st->sink->breaker != NULL)
-        AX_TRY(st->sink->breaker->ops->put_end(&l->task, st->sink->breaker, l->slot));
     *go = AX_GO_END;
-    return AX_OK;
+    return b != NULL ? b->ops->put_end(&l->task, b, l->slot) : AX_OK;
 }
 
 static ax_status lane_step(ax_lane *l, ax_go *go)
@@ -308,8 +296,8 @@ static ax_status lane_step(ax_lane *l, ax_go *go)
         return step_chain(l, go);
     case AX_LANE_SINK:
         return step_sink(l, go);
-    case AX_LANE_FLUSH:
-        return step_flush(l, go);
+    case AX_LANE_LAST:
+        return step_last(l, go);
     }
     return AX_OK;
 }
@@ -367,11 +355,13 @@ static ax_status lane_init(ax_stage *st, uint32_t i)
     ax_job_init(&l->job, lane_run, x->group);
     AX_NEW(&l->task, l->state_arena, ax_arena_create(&x->budget, 0));
     AX_NEW(&l->task, l->morsel, ax_arena_create(&x->budget, 0));
+    l->own.arena = l->morsel;
+    l->rd = &l->own;
     AX_NEW(&l->task, l->ops,
            (ax_opstate *) ax_arena_alloc0(l->state_arena, (st->nops + 1) * sizeof *l->ops));
     for (uint32_t o = 0; o < st->nops; o++)
         AX_TRY(ax_op_init(l, o));
-    return AX_OK;
+    return st->merge != NULL ? ax_merge_init(l) : AX_OK;
 }
 
 static uint32_t lanes_to_run(const ax_stage *st)

@@ -159,6 +159,28 @@ static void add_splits(ax_scan *s, uint32_t f, const ax_fmt_file *file, const to
     }
 }
 
+/* Inputs of a merge: each split of a file that is open, other files as a whole. */
+static ax_status plan_merged(ax_exec *x, ax_scan *s, ax_fmt_file *const *file,
+                             const bool *left_out, const totals *all)
+{
+    uint64_t opened = 0;
+
+    AX_CHECK(&x->task, all->splits < UINT32_MAX && all->ids < UINT32_MAX, AX_ELIMIT,
+             "too many row groups");
+    AX_NEW(&x->task, s->work,
+           (ax_work *) ax_arena_alloc(x->task.arena, (size_t) (all->splits + 1) * sizeof *s->work));
+    for (uint32_t f = 0; f < s->snap->nfiles; f++)
+    {
+        opened += file[f] != NULL ? file[f]->nsplits : 0;
+        if (!left_out[f] && file[f] == NULL)
+            s->work[s->nwork++] = (ax_work){.file = f, .split = AX_SPLIT_ALL};
+        for (uint32_t i = 0; file[f] != NULL && i < file[f]->nsplits; i++)
+            s->work[s->nwork++] = (ax_work){.file = f, .split = i};
+    }
+    atomic_fetch_add_explicit(&x->splits, opened, memory_order_relaxed);
+    return AX_OK;
+}
+
 ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nlanes)
 {
     const ax_snapshot *snap = s->snap;
@@ -181,6 +203,8 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
         *nlanes = s->nwork < max_lanes ? s->nwork + (s->nwork == 0) : max_lanes;
         return AX_OK;
     }
+    if (s->merged)
+        return plan_merged(x, s, file, left_out, &all);
     for (uint32_t f = 0; f < snap->nfiles; f++)
     {
         n += !left_out[f] && file[f] == NULL;
@@ -229,21 +253,23 @@ void ax_scan_tighten(void *scan, const ax_value *bound)
 
 static ax_snapfile *file_of(const ax_lane *l)
 {
-    return &l->stage->scan->snap->file[l->work.file];
+    return &l->stage->scan->snap->file[l->rd->work.file];
 }
 
 void ax_scan_abandon(ax_lane *l)
 {
-    l->whole_file = false;
-    if (l->opener.snap != NULL)
-        ax_opener_end(&l->opener);
-    if (l->op == NULL)
+    if (l->rd == NULL)
         return;
-    if (l->fetching)
-        ax_io_forget(l->stage->x->env->io, &l->ev.need);
-    l->format->end(l->op);
-    l->op = NULL;
-    l->fetching = false;
+    l->rd->whole_file = false;
+    if (l->rd->opener.snap != NULL)
+        ax_opener_end(&l->rd->opener);
+    if (l->rd->op == NULL)
+        return;
+    if (l->rd->fetching)
+        ax_io_forget(l->stage->x->env->io, &l->rd->ev.need);
+    l->rd->format->end(l->rd->op);
+    l->rd->op = NULL;
+    l->rd->fetching = false;
 }
 
 #define FLUSH(field)                                                                               \
@@ -275,10 +301,10 @@ static ax_status note(ax_lane *l, ax_status st)
     if (st == AX_OK)
         return st;
     ax_note_file(&l->task, file_of(l)->path);
-    if (l->scan_state != AX_SCAN_OPEN)
+    if (l->rd->scan_state != AX_SCAN_OPEN)
     {
-        split_at(ax_snapfile_file(file_of(l)), l->work.split, &sp);
-        ax_note_unit(&l->task, sp.unit, l->work.split);
+        split_at(ax_snapfile_file(file_of(l)), l->rd->work.split, &sp);
+        ax_note_unit(&l->task, sp.unit, l->rd->work.split);
     }
     return st;
 }
@@ -286,12 +312,12 @@ static ax_status note(ax_lane *l, ax_status st)
 /* Wait for the next epoch of the share; false: it has come already. */
 static bool wait_share(ax_lane *l)
 {
-    ax_fmt_share *h = l->req.share;
+    ax_fmt_share *h = l->rd->req.share;
     uint32_t i = 0;
     bool wait;
 
     pthread_mutex_lock(&h->lock);
-    wait = h->epoch == l->ev.epoch;
+    wait = h->epoch == l->rd->ev.epoch;
     for (; i < h->nwaiters && h->waiter[i] != &l->job; i++)
         ; /* it may have been woken by something else */
     if (wait && i == h->nwaiters)
@@ -304,77 +330,78 @@ ax_status ax_scan_drive(ax_lane *l, ax_go *go)
 {
     for (;;)
     {
-        if (l->fetching)
+        if (l->rd->fetching)
         {
             ax_io_ready ready;
 
-            AX_TRY(ax_io_fetch(&l->task, l->stage->x->env->io, &l->ev.need, &l->job, &ready));
+            AX_TRY(ax_io_fetch(&l->task, l->stage->x->env->io, &l->rd->ev.need, &l->job, &ready));
             if (ready == AX_IO_PENDING)
             {
                 *go = AX_GO_PARK;
                 return AX_OK;
             }
-            l->fetching = false;
+            l->rd->fetching = false;
         }
         if (ax_task_stopped(&l->task))
             return AX_ESTOPPED;
-        memset(&l->ev, 0, sizeof l->ev);
-        AX_TRY(l->format->step(&l->task, l->op, &l->ev));
-        if (l->ev.step != AX_STEP_NEED)
+        memset(&l->rd->ev, 0, sizeof l->rd->ev);
+        AX_TRY(l->rd->format->step(&l->task, l->rd->op, &l->rd->ev));
+        if (l->rd->ev.step != AX_STEP_NEED)
         {
             *go = AX_GO_BATCH;
             return AX_OK;
         }
-        if (l->ev.need.n == 0 && l->ev.host == NULL && l->req.share != NULL)
+        if (l->rd->ev.need.n == 0 && l->rd->ev.host == NULL && l->rd->req.share != NULL)
         {
             if (!wait_share(l))
                 continue;
             *go = AX_GO_PARK;
             return AX_OK;
         }
-        if (l->ev.need.n == 0)
+        if (l->rd->ev.need.n == 0)
         {
-            AX_CHECK(&l->task, l->ev.host != NULL, AX_EPLAN, "a reader waits for nothing");
-            ax_host_ask(l, l->ev.host);
+            AX_CHECK(&l->task, l->rd->ev.host != NULL, AX_EPLAN, "a reader waits for nothing");
+            ax_host_ask(l, l->rd->ev.host);
             *go = AX_GO_PARK;
             return AX_OK;
         }
-        l->fetching = true;
+        l->rd->fetching = true;
     }
 }
 
 uint64_t ax_scan_buffer_bytes(const ax_lane *l)
 {
     int64_t limit = l->stage->x->budget.limit_bytes;
+    uint32_t readers = l->rd->given ? l->stage->scan->nwork : l->stage->nlanes;
 
-    return limit == INT64_MAX ? 0 : (uint64_t) limit / SCAN_SHARE / l->stage->nlanes;
+    return limit == INT64_MAX ? 0 : (uint64_t) limit / SCAN_SHARE / readers;
 }
 
 static void end_op(ax_lane *l)
 {
-    memset(&l->ev, 0, sizeof l->ev);
-    l->format->end(l->op);
-    l->op = NULL;
+    memset(&l->rd->ev, 0, sizeof l->rd->ev);
+    l->rd->format->end(l->rd->op);
+    l->rd->op = NULL;
 }
 
-/* Rows that may match, cut to the item's range, into l->rows; false: none. */
+/* Rows that may match, cut to the item's range, into l->rd->rows; false: none. */
 static ax_status cut_rows(ax_lane *l, const ax_rowset *may, bool *any)
 {
-    ax_rowrange want = l->work.range;
+    ax_rowrange want = l->rd->work.range;
     ax_rowrange *r;
     uint32_t n = may != NULL ? may->n : 1;
 
-    l->req.rows = NULL;
+    l->rd->req.rows = NULL;
     *any = true;
-    if (l->work.rows != NULL)
+    if (l->rd->work.rows != NULL)
     {
-        l->req.rows = l->work.rows;
+        l->rd->req.rows = l->rd->work.rows;
         return AX_OK;
     }
     if (may == NULL && want.end == 0)
         return AX_OK;
-    AX_NEW(&l->task, r, (ax_rowrange *) ax_arena_alloc(l->morsel, (n + 1) * sizeof *r));
-    l->rows = (ax_rowset){r, 0};
+    AX_NEW(&l->task, r, (ax_rowrange *) ax_arena_alloc(l->rd->arena, (n + 1) * sizeof *r));
+    l->rd->rows = (ax_rowset){r, 0};
     for (uint32_t i = 0; i < n; i++)
     {
         ax_rowrange one = may != NULL ? may->range[i] : want;
@@ -384,10 +411,10 @@ static ax_status cut_rows(ax_lane *l, const ax_rowset *may, bool *any)
         if (want.end > 0 && one.end > want.end)
             one.end = want.end;
         if (one.begin < one.end)
-            r[l->rows.n++] = one;
+            r[l->rd->rows.n++] = one;
     }
-    l->req.rows = &l->rows;
-    *any = l->rows.n > 0;
+    l->rd->req.rows = &l->rd->rows;
+    *any = l->rd->rows.n > 0;
     return AX_OK;
 }
 
@@ -397,42 +424,42 @@ static ax_status begin_read(ax_lane *l, ax_match match)
     const ax_snapfile *f = file_of(l);
     bool filtered = s->filter != NULL && (l->stage->x->o.allow & AX_ALLOW_PREWHERE) != 0;
 
-    if (s->meta != NULL && match == AX_MATCH_ALL && ax_meta_answers(s, &l->work))
+    if (s->meta != NULL && match == AX_MATCH_ALL && ax_meta_answers(s, &l->rd->work))
     {
-        if (!l->work.copy)
+        if (!l->rd->work.copy)
             atomic_fetch_add_explicit(&l->stage->x->splits_done, 1, memory_order_relaxed);
-        l->scan_state = AX_SCAN_CLAIM;
+        l->rd->scan_state = AX_SCAN_CLAIM;
         return AX_OK;
     }
     if (filtered && match == AX_MATCH_ALL && !s->live)
         filtered = false;
-    if (filtered && l->filter == NULL)
-        AX_TRY(ax_filter_lane_create(&l->task, l->state_arena, s->filter, &l->filter));
-    l->req.bind = f->bind;
-    l->req.split = l->work.split;
-    l->req.split_id = s->split0[l->work.file] + l->work.split;
-    l->req.columns = s->columns;
-    l->req.ncolumns = s->ncolumns;
-    l->req.filter = filtered ? l->filter : NULL;
-    l->req.filter_only = s->filter_only;
-    l->req.nfilter_only = s->nfilter_only;
-    l->req.share = l->work.share;
-    l->req.allow = l->stage->x->o.allow;
-    l->req.stats = &l->stats;
-    l->req.budget = l->task.budget;
-    l->req.buffer_bytes = ax_scan_buffer_bytes(l);
+    if (filtered && l->rd->filter == NULL)
+        AX_TRY(ax_filter_lane_create(&l->task, l->state_arena, s->filter, &l->rd->filter));
+    l->rd->req.bind = f->bind;
+    l->rd->req.split = l->rd->work.split;
+    l->rd->req.split_id = s->split0[l->rd->work.file] + l->rd->work.split;
+    l->rd->req.columns = s->columns;
+    l->rd->req.ncolumns = s->ncolumns;
+    l->rd->req.filter = filtered ? l->rd->filter : NULL;
+    l->rd->req.filter_only = s->filter_only;
+    l->rd->req.nfilter_only = s->nfilter_only;
+    l->rd->req.share = l->rd->work.share;
+    l->rd->req.allow = l->stage->x->o.allow;
+    l->rd->req.stats = &l->stats;
+    l->rd->req.budget = l->task.budget;
+    l->rd->req.buffer_bytes = ax_scan_buffer_bytes(l);
     atomic_fetch_add_explicit(&s->read_splits, 1, memory_order_relaxed);
-    l->scan_state = AX_SCAN_READ;
-    return l->format->scan_begin(&l->task, l->morsel, &l->req, &l->op);
+    l->rd->scan_state = AX_SCAN_READ;
+    return l->rd->format->scan_begin(&l->task, l->rd->arena, &l->rd->req, &l->rd->op);
 }
 
 /* Are there rows of the split left that nobody took? */
 static bool worth_helping(const ax_lane *l)
 {
-    uint64_t next = atomic_load_explicit(&l->work.share->next, memory_order_relaxed);
+    uint64_t next = atomic_load_explicit(&l->rd->work.share->next, memory_order_relaxed);
     ax_split sp;
 
-    split_at(ax_snapfile_file(file_of(l)), l->work.split, &sp);
+    split_at(ax_snapfile_file(file_of(l)), l->rd->work.split, &sp);
     return next + RANGE_ROWS / 2 < (uint64_t) sp.nrows;
 }
 
@@ -443,12 +470,12 @@ static ax_status begin_split(ax_lane *l)
     ax_scan *s = st->scan;
     bool any;
 
-    if (l->work.copy && !worth_helping(l))
+    if (l->rd->work.copy && !worth_helping(l))
     {
-        l->scan_state = AX_SCAN_CLAIM;
+        l->rd->scan_state = AX_SCAN_CLAIM;
         return AX_OK;
     }
-    l->format = ax_snapfile_file(file_of(l))->format;
+    l->rd->format = ax_snapfile_file(file_of(l))->format;
     AX_CHECK(&l->task, file_of(l)->bind != NULL || s->ncolumns == 0, AX_EPLAN,
              "plan scans a source without declared columns");
     if (s->prune == NULL || (ax_filter_steps(s->prune) == 0 && ax_filter_version(s->prune) == 0))
@@ -456,26 +483,41 @@ static ax_status begin_split(ax_lane *l)
         AX_TRY(cut_rows(l, NULL, &any));
         return begin_read(l, AX_MATCH_ALL);
     }
-    l->scan_state = AX_SCAN_PRUNE;
-    return l->format->prune_begin(&l->task, l->morsel, file_of(l)->bind, l->work.split,
-                                  l->work.range, s->prune, st->x->o.allow, &l->op);
+    l->rd->scan_state = AX_SCAN_PRUNE;
+    return l->rd->format->prune_begin(&l->task, l->rd->arena, file_of(l)->bind, l->rd->work.split,
+                                      l->rd->work.range, s->prune, st->x->o.allow, &l->rd->op);
 }
 
 static void reset(ax_lane *l)
 {
     ax_scan_flush_stats(l);
-    ax_arena_reset(l->morsel);
-    ax_arena_reset(l->task.arena);
+    ax_arena_reset(l->rd->arena);
+    if (!l->rd->given) /* else other readers of the lane may use it */
+        ax_arena_reset(l->task.arena);
 }
 
 /* The file of the item was opened: its first split comes next. */
 static void opened(ax_lane *l)
 {
-    l->whole_file = true;
-    l->work.split = UINT32_MAX; /* one before 0 */
-    l->scan_state = AX_SCAN_CLAIM;
+    l->rd->whole_file = true;
+    l->rd->work.split = UINT32_MAX; /* one before 0 */
+    l->rd->scan_state = AX_SCAN_CLAIM;
     atomic_fetch_add_explicit(&l->stage->x->splits, ax_snapfile_file(file_of(l))->nsplits,
                               memory_order_relaxed);
+}
+
+/* Open the file of the item, if that is still to be done, and go on with all its splits. */
+static void begin_file(ax_lane *l)
+{
+    ax_stage *st = l->stage;
+    ax_scan *s = st->scan;
+
+    l->rd->opener.env = st->x->env;
+    l->rd->opener.src = s->node->u.scan.source;
+    l->rd->opener.snap = s->snap;
+    l->rd->opener.scratch = l->rd->arena;
+    ax_opener_begin(&l->rd->opener, l->rd->work.file);
+    l->rd->scan_state = AX_SCAN_OPEN;
 }
 
 static ax_status claim(ax_lane *l, ax_go *go)
@@ -486,14 +528,16 @@ static ax_status claim(ax_lane *l, ax_go *go)
     uint32_t i = UINT32_MAX;
 
     *go = AX_GO_ON;
-    if (l->whole_file && !enough && !ax_behind_poison(st, l->item) &&
-        ++l->work.split < ax_snapfile_file(file_of(l))->nsplits)
+    if (l->rd->whole_file && !enough && !ax_behind_poison(st, l->item) &&
+        ++l->rd->work.split < ax_snapfile_file(file_of(l))->nsplits)
     {
         reset(l);
         return begin_split(l);
     }
-    l->whole_file = false;
+    l->rd->whole_file = false;
     *go = AX_GO_END;
+    if (l->rd->given)
+        return AX_OK;
     if (!enough)
         i = atomic_fetch_add_explicit(&s->cursor, 1, memory_order_relaxed);
     if (i >= s->nwork || ax_behind_poison(st, i))
@@ -501,15 +545,10 @@ static ax_status claim(ax_lane *l, ax_go *go)
     *go = AX_GO_ON;
     reset(l);
     l->item = i;
-    l->work = s->work[i];
-    if (l->work.split != AX_SPLIT_ALL)
+    l->rd->work = s->work[i];
+    if (l->rd->work.split != AX_SPLIT_ALL)
         return begin_split(l);
-    l->opener.env = st->x->env;
-    l->opener.src = s->node->u.scan.source;
-    l->opener.snap = s->snap;
-    l->opener.scratch = l->morsel;
-    ax_opener_begin(&l->opener, l->work.file);
-    l->scan_state = AX_SCAN_OPEN;
+    begin_file(l);
     return AX_OK;
 }
 
@@ -517,7 +556,7 @@ static ax_status claim(ax_lane *l, ax_go *go)
 static void count_pruned(ax_lane *l, uint8_t by)
 {
     ax_exec *x = l->stage->x;
-    _Atomic uint32_t *gone = &l->stage->scan->gone[l->work.file];
+    _Atomic uint32_t *gone = &l->stage->scan->gone[l->rd->work.file];
 
     atomic_fetch_add_explicit(&x->splits_pruned[by], 1, memory_order_relaxed);
     if (by == AX_PRUNED_MINMAX && atomic_fetch_add_explicit(gone, 1, memory_order_relaxed) + 1 ==
@@ -543,40 +582,40 @@ static void count_removed(ax_exec *x, const ax_removed *r)
 
 static ax_status pruned(ax_lane *l)
 {
-    ax_match match = l->ev.match;
-    uint8_t by = l->ev.by < AX_PRUNED_CNT ? l->ev.by : AX_PRUNED_NOT;
+    ax_match match = l->rd->ev.match;
+    uint8_t by = l->rd->ev.by < AX_PRUNED_CNT ? l->rd->ev.by : AX_PRUNED_NOT;
     bool any = match != AX_MATCH_NONE;
 
-    for (uint32_t i = 0; i < l->ev.nremoved && !l->work.copy; i++)
-        count_removed(l->stage->x, &l->ev.removed[i]);
+    for (uint32_t i = 0; i < l->rd->ev.nremoved && !l->rd->work.copy; i++)
+        count_removed(l->stage->x, &l->rd->ev.removed[i]);
     /* The rows die with the operation. */
     if (any)
-        AX_TRY(cut_rows(l, match == AX_MATCH_SOME ? l->ev.rows : NULL, &any));
+        AX_TRY(cut_rows(l, match == AX_MATCH_SOME ? l->rd->ev.rows : NULL, &any));
     end_op(l);
     if (any)
         return begin_read(l, match);
     /* Of a split in several ranges the first counts. */
-    if (match == AX_MATCH_NONE && l->work.range.begin == 0 && !l->work.copy)
+    if (match == AX_MATCH_NONE && l->rd->work.range.begin == 0 && !l->rd->work.copy)
         count_pruned(l, by);
-    l->scan_state = AX_SCAN_CLAIM;
+    l->rd->scan_state = AX_SCAN_CLAIM;
     return AX_OK;
 }
 
 static ax_status scan_next(ax_lane *l, ax_batch **out, ax_go *go)
 {
     *out = NULL;
-    if (l->scan_state == AX_SCAN_CLAIM)
+    if (l->rd->scan_state == AX_SCAN_CLAIM)
         return claim(l, go);
     if (ax_behind_poison(l->stage, l->item) || ax_stage_enough(l->stage))
     {
         ax_scan_abandon(l);
-        l->scan_state = AX_SCAN_CLAIM;
+        l->rd->scan_state = AX_SCAN_CLAIM;
         *go = AX_GO_ON;
         return AX_OK;
     }
-    if (l->scan_state == AX_SCAN_OPEN)
+    if (l->rd->scan_state == AX_SCAN_OPEN)
     {
-        AX_TRY(ax_opener_run(&l->task, &l->opener, &l->job, go));
+        AX_TRY(ax_opener_run(&l->task, &l->rd->opener, &l->job, go));
         if (*go == AX_GO_PARK)
             return AX_OK;
         opened(l);
@@ -587,18 +626,28 @@ static ax_status scan_next(ax_lane *l, ax_batch **out, ax_go *go)
     if (*go == AX_GO_PARK)
         return AX_OK;
     *go = AX_GO_ON;
-    if (l->scan_state == AX_SCAN_PRUNE)
+    if (l->rd->scan_state == AX_SCAN_PRUNE)
         return pruned(l);
-    if (l->ev.step == AX_STEP_BATCH)
+    if (l->rd->ev.step == AX_STEP_BATCH)
     {
-        *out = l->ev.batch;
+        *out = l->rd->ev.batch;
         *go = AX_GO_BATCH;
         return AX_OK;
     }
     end_op(l);
-    if (!l->work.copy)
+    if (!l->rd->work.copy)
         atomic_fetch_add_explicit(&l->stage->x->splits_done, 1, memory_order_relaxed);
-    l->scan_state = AX_SCAN_CLAIM;
+    l->rd->scan_state = AX_SCAN_CLAIM;
+    return AX_OK;
+}
+
+ax_status ax_scan_give(ax_lane *l, const ax_work *w)
+{
+    l->rd->given = true;
+    l->rd->work = *w;
+    if (w->split != AX_SPLIT_ALL)
+        return begin_split(l);
+    begin_file(l);
     return AX_OK;
 }
 

@@ -257,6 +257,38 @@ static ax_status fix_virtual(struct ax_opening *o, ax_task *t, ax_snapfile *f)
     return AX_OK;
 }
 
+/* How rows become one is known from the options of the files; it may take more columns than those
+ * declared. */
+static ax_status plan_final(struct ax_opening *o, ax_task *t)
+{
+    ax_source *src = o->x->source;
+    const ax_format *f = src->format;
+    const char *options = src->options;
+    ax_colspec *col;
+    ax_final *fin;
+
+    if (!src->merged || o->snap->nfiles == 0)
+        return AX_OK;
+    if (f == NULL)
+        f = ax_format_guess(o->snap->file[0].path, NULL, 0, NULL, 0);
+    AX_CHECK(t, f != NULL && f->final != NULL, AX_EOPTION,
+             "files of this format have no rows that replace others");
+    if (o->snap->file[0].lake->options != NULL)
+        options = o->snap->file[0].lake->options;
+    AX_NEW(t, fin, (ax_final *) ax_arena_alloc0(src->arena, sizeof *fin));
+    AX_TRY(f->final(t, src->arena, options, src->col, src->ncols, &src->bind, fin));
+    AX_NEW(t, col, (ax_colspec *) ax_arena_alloc0(src->arena, (src->ncols + fin->nhidden + 1) *
+                                                                  sizeof *col));
+    if (src->ncols > 0)
+        memcpy(col, src->col, src->ncols * sizeof *col);
+    if (fin->nhidden > 0)
+        memcpy(col + src->ncols, fin->hidden, fin->nhidden * sizeof *col);
+    src->col = col;
+    src->nhidden = fin->nhidden;
+    src->final = fin;
+    return AX_OK;
+}
+
 /* The lake has found the files: they are the snapshot's. */
 static ax_status take_files(struct ax_opening *o, ax_task *t)
 {
@@ -277,7 +309,7 @@ static ax_status take_files(struct ax_opening *o, ax_task *t)
         AX_TRY(fix_virtual(o, t, &s->file[i]));
     }
     s->nfiles = n;
-    return AX_OK;
+    return plan_final(o, t);
 }
 
 static ax_status start_lanes(struct ax_opening *o, ax_task *t)

@@ -83,7 +83,7 @@ ax_status ax_fmt_bind_outside(ax_task *t, ax_arena *a, const ax_fmt_names *names
             b->value[i] = opts->fixed[k].value;
             return AX_OK;
         }
-    if (col->virt != AX_VIRT_NONE)
+    if (col->virt != AX_VIRT_NONE && col->virt != AX_VIRT_ORDER)
         return virtual_value(t, a, names, col, &b->value[i], &b->constant[i]);
     *bound = false;
     return AX_OK;

@@ -132,7 +132,9 @@ typedef enum ax_encoding_check { AX_ENC_FAIL, AX_ENC_REMOVE, AX_ENC_REPLACE, AX_
     ax_encoding_check;
 typedef enum ax_virtual { AX_VIRT_NONE, AX_VIRT_PATH, AX_VIRT_FILE, AX_VIRT_SIZE, AX_VIRT_MTIME,
     AX_VIRT_ROW_NUMBER, AX_VIRT_ROW_GROUP, AX_VIRT_PART, AX_VIRT_PART_OFFSET, AX_VIRT_PARTITION,
-    AX_VIRT_ROWID /* split_id << 32 | row in split, a SEQ vector: identity that passes joins */
+    AX_VIRT_ROWID, /* split_id << 32 | row in split, a SEQ vector: identity that passes joins */
+    AX_VIRT_ORDER /* the column named by path, as INT8 or BYTEA (which, the format says) that
+                   * compares as the file orders its values; nulls are last */
 } ax_virtual;
 typedef enum ax_mismatch { AX_MISMATCH_ERROR, AX_MISMATCH_NULL, AX_MISMATCH_TEXT } ax_mismatch;
 typedef enum ax_match_by { AX_BY_NAME, AX_BY_POSITION, AX_BY_FIELD_ID } ax_match_by;
@@ -192,6 +194,53 @@ typedef struct ax_fmt_bind
     bool *constant;            /* [ncols] the file lacks the column or a partition fixes it ... */
     ax_value *value;           /* ... and this is its value */
 } ax_fmt_bind;
+
+/* ---- rows that become one -------------------------------------------------------------------- */
+
+/* Which of the rows of one key are rows of the table.  Rows of a key are in the order of the files,
+ * then of the file. */
+typedef enum ax_final_rule
+{
+    AX_FINAL_NONE,       /* all: rows are only put in order */
+    AX_FINAL_LAST,       /* the last with the highest version, unless it is marked as deleted */
+    AX_FINAL_COLLAPSE,   /* the last with sign 1, if there are more with 1 than with -1, or as many
+                          * and the last row has 1; no other */
+    AX_FINAL_CANCEL,     /* those that are left when a row takes away one before it that has the
+                          * other sign */
+    AX_FINAL_FOLD        /* one, whose columns are folded */
+} ax_final_rule;
+
+/* What one column of such a row is made of.  Nulls are values only for FIRST and LAST. */
+typedef enum ax_fold
+{
+    AX_FOLD_FIRST, AX_FOLD_LAST, AX_FOLD_ANY, AX_FOLD_ANY_LAST, AX_FOLD_MIN, AX_FOLD_MAX,
+    AX_FOLD_SUM, AX_FOLD_AND, AX_FOLD_OR, AX_FOLD_XOR, AX_FOLD_CONCAT
+} ax_fold;
+
+typedef struct ax_fold_col
+{
+    uint8_t fold;             /* ax_fold */
+    uint8_t bits;             /* SUM of integers wraps around as one of so many bits, 8 to 128 */
+    bool is_signed;
+    bool single;              /* SUM of floats is rounded to 32 bits after each addition */
+    bool counts;              /* SUM: the row vanishes when all these are zero or null */
+    const char *refusal;      /* why it cannot be folded, or NULL */
+} ax_fold_col;
+
+typedef struct ax_final
+{
+    uint8_t rule;             /* ax_final_rule */
+    const char *title;        /* "ReplacingMergeTree(v)" */
+    const char *key;          /* "a, b DESC" */
+    ax_colspec *hidden;       /* [nhidden] columns that are read besides the declared ones: */
+    uint32_t nhidden;
+    uint32_t nkeys;           /* first those of the key, AX_VIRT_ORDER, */
+    const bool *desc;         /* [nkeys] */
+    uint32_t version, sign;   /* then perhaps the version (AX_VIRT_ORDER), the sign or mark (an
+                               * integer), and others that count; UINT32_MAX: none */
+    const ax_fold_col *fold;  /* [ncols + nhidden] FOLD: of declared, then hidden columns */
+    const bool *is_key;       /* [ncols] declared columns that are the same in all rows of a key */
+} ax_final;
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
@@ -349,6 +398,11 @@ struct ax_format
     /* Resolve declared columns.  ENOCOLUMN, EAMBIGUOUS, ETYPE with both types in the message. */
     ax_status (*bind)(ax_task *t, ax_arena *a, ax_fmt_file *f, const ax_colspec *col,
                       uint32_t ncols, const ax_bind_opts *opts, ax_fmt_bind **out);
+
+    /* How rows of a table of such files become one, by what the files' options say of the table;
+     * nothing is read.  Out, in arena a; EUNSUPPORTED, EOPTION.  NULL: rows are what is stored. */
+    ax_status (*final)(ax_task *t, ax_arena *a, const char *options, const ax_colspec *col,
+                       uint32_t ncols, const ax_bind_opts *opts, ax_final *out);
 
     /* Bounds of a declared column in one split from metadata in memory, in the declared type.
      * false: not known without reading, or not trustworthy. */

@@ -64,7 +64,8 @@ typedef struct ax_lake_event
 {
     uint8_t step;              /* ax_step: NEED or DONE */
     ax_io_need need;           /* NEED: requests, the operation's until its next step */
-    const ax_lake_file *file;  /* DONE: [nfiles] in the arena of begin; sorted by path, each once */
+    const ax_lake_file *file;  /* DONE: [nfiles] in the arena of begin; each once, sorted by path
+                                * or as the kind of table orders them */
     uint32_t nfiles;
 } ax_lake_event;
 

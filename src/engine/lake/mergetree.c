@@ -600,6 +600,8 @@ static ax_status take_files(ax_task *t, table_op *op)
 static ax_status found(ax_task *t, table_op *op, ax_lake_event *ev)
 {
     AX_TRY(refuse_patches(t, op));
+    /* Paths that are parts, then parts of directories from the oldest to the newest. */
+    ax_lake_list_sort(&op->list);
     for (uint32_t i = 0; i < op->nparts; i++)
         if (!op->part[i].covered && !op->part[i].broken && !is_patch(&op->part[i]))
         {
@@ -608,7 +610,6 @@ static ax_status found(ax_task *t, table_op *op, ax_lake_event *ev)
             AX_TRY(options_of(t, op, &op->part[i], &f.options));
             AX_TRY(ax_lake_list_add(t, &op->list, &f));
         }
-    ax_lake_list_sort(&op->list);
     op->state = FOUND;
     ev->step = AX_STEP_DONE;
     ev->file = op->list.file;

@@ -11,6 +11,7 @@
  *      engine=MergeTree
  *      partition_key=toYYYYMM(d)
  *      primary_key=a, b
+ *      order_by=a, b
  *      index_granularity=8192
  *
  * Only the structure is looked at: quotes, parentheses, commas, and keywords outside of them.
@@ -272,6 +273,8 @@ static ax_status clauses(lines *l, const char *p, const char *end)
         AX_TRY(key(l, "primary_key=", from[PRIMARY], to[PRIMARY]));
     else if (from[ORDER] != NULL)
         AX_TRY(key(l, "primary_key=", from[ORDER], to[ORDER]));
+    if (from[ORDER] != NULL)
+        AX_TRY(key(l, "order_by=", from[ORDER], to[ORDER]));
     if (from[SETTINGS] != NULL)
         AX_TRY(setting(l, from[SETTINGS], to[SETTINGS]));
     return AX_OK;

@@ -463,23 +463,17 @@ ax_node *ax_plan_merge(ax_plan *p, ax_node *const *child, uint32_t nchild, const
     return done(p, node);
 }
 
-ax_node *ax_plan_merge_final(ax_plan *p, ax_node *child, const ax_sort_key *key, uint32_t nkeys,
-                             ax_final_rule rule, uint32_t version_col, uint32_t sign_col)
+ax_node *ax_plan_merge_final(ax_plan *p, ax_node *scan)
 {
-    ax_node *node = make_like(p, AX_N_MERGE_FINAL, &child, 1);
+    ax_node *node = make_like(p, AX_N_MERGE_FINAL, &scan, 1);
 
-    if (node == NULL || !keys_fit(p, key, nkeys, child))
+    if (node == NULL)
         return NULL;
-    if (rule == AX_FINAL_VERSION && version_col >= child->ncols)
+    if (scan->kind != AX_N_SCAN || scan->u.scan.nconj > 0)
     {
-        (void) ax_fail(&p->task, AX_EPLAN, "plan merge has no version column %u", version_col);
+        (void) ax_fail(&p->task, AX_EPLAN, "plan merges something that is no whole scan");
         return NULL;
     }
-    node->u.final.key = (ax_sort_key *) copy(p, key, nkeys * sizeof *key);
-    node->u.final.nkeys = nkeys;
-    node->u.final.rule = rule;
-    node->u.final.version_col = version_col;
-    node->u.final.sign_col = sign_col;
     return done(p, node);
 }
 

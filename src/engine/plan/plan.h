@@ -56,11 +56,6 @@ typedef enum ax_setop_kind
 {
     AX_SET_UNION_ALL, AX_SET_UNION, AX_SET_INTERSECT, AX_SET_EXCEPT
 } ax_setop_kind;
-typedef enum ax_final_rule { AX_FINAL_LAST, AX_FINAL_VERSION, AX_FINAL_COLLAPSE, AX_FINAL_SUM,
-    AX_FINAL_AGGREGATE } ax_final_rule;
-
-#define AX_NO_COL UINT32_MAX /* no such column: version_col, sign_col */
-
 struct ax_node
 {
     uint8_t kind;             /* ax_node_kind */
@@ -107,12 +102,9 @@ struct ax_node
         struct { ax_sort_key *key; uint32_t nkeys; } merge;   /* ORDERED_MERGE of ordered children;
                               * a SCAN stands for all its splits, each an ordered input (claims are
                               * ax_split.order).  Ties: child by child, split by split, in order */
-        struct { ax_sort_key *key; uint32_t nkeys; ax_final_rule rule; uint32_t version_col;
-                 uint32_t sign_col; } final;                  /* MERGE_FINAL */
         struct { const uint32_t *col; uint32_t ncol; } deletes; /* APPLY_DELETES: child 1 is the
                               * deleted keys (null equals null) or (split, row) positions.  Below
-                              * it and below MERGE_FINAL no filter may run that can raise, below
-                              * MERGE_FINAL only filters on its keys: such rows may be gone */
+                              * it no filter may run that can raise: such rows may be gone */
     } u;
 };
 
@@ -151,8 +143,9 @@ ax_node *ax_plan_limit(ax_plan *p, ax_node *child, ax_expr *limit, ax_expr *offs
 ax_node *ax_plan_distinct(ax_plan *p, ax_node *child);
 ax_node *ax_plan_merge(ax_plan *p, ax_node *const *child, uint32_t nchild, const ax_sort_key *key,
                        uint32_t nkeys);
-ax_node *ax_plan_merge_final(ax_plan *p, ax_node *child, const ax_sort_key *key, uint32_t nkeys,
-                             ax_final_rule rule, uint32_t version_col, uint32_t sign_col);
+/* Of rows of one key in the files of a scan those that its format says (ax_final): the source was
+ * made for that.  The scan has no filter: rows that one takes away could have replaced others. */
+ax_node *ax_plan_merge_final(ax_plan *p, ax_node *scan);
 ax_node *ax_plan_deletes(ax_plan *p, ax_node *child, ax_node *deleted, const uint32_t *col,
                          uint32_t ncol);
 ax_node *ax_plan_join(ax_plan *p, ax_join_kind kind, ax_node *left, ax_node *right,

@@ -205,9 +205,6 @@ static void add_node(out *o, const ax_node *n)
     case AX_N_ORDERED_MERGE:
         add_keys(o, n->u.merge.key, n->u.merge.nkeys, n->child[0]);
         break;
-    case AX_N_MERGE_FINAL:
-        add_keys(o, n->u.final.key, n->u.final.nkeys, n->child[0]);
-        break;
     case AX_N_JOIN:
         add_join(o, n);
         break;

@@ -95,6 +95,39 @@ ax_type ax_mt_default_type(const ax_mt_type *ty)
     }
 }
 
+bool ax_mt_order_type(const ax_mt_type *ty, ax_type *out)
+{
+    ty = bare(ty);
+    switch ((ax_mt_tid) ty->id)
+    {
+        case MT_STRING:
+        case MT_FIXEDSTRING:
+        case MT_UUID:
+        case MT_IPV6:
+            *out = ax_type_make(AX_T_BYTEA);
+            return true;
+        case MT_INT:
+        case MT_UINT:
+        case MT_BOOL:
+        case MT_FLOAT:
+        case MT_BFLOAT16:
+        case MT_DECIMAL:
+        case MT_DATE:
+        case MT_DATE32:
+        case MT_DATETIME:
+        case MT_DATETIME64:
+        case MT_TIME:
+        case MT_TIME64:
+        case MT_INTERVAL:
+        case MT_ENUM:
+        case MT_IPV4:
+            *out = ax_type_make(ty->width <= 8 ? AX_T_INT8 : AX_T_BYTEA);
+            return true;
+        default:
+            return false;
+    }
+}
+
 /* ---- conversions ----------------------------------------------------------------------------- */
 
 /* Values v with lo <= v * mul / div + add <= hi. */
@@ -404,6 +437,21 @@ static ax_status changed_type(ax_task *t, ax_arena *a, const ax_mt_part *p, cons
     return AX_OK;
 }
 
+/* The order of a column of the part, if it is that of the table's type. */
+static ax_status order(ax_task *t, const ax_mt_column *c, const ax_colspec *col, ax_mt_conv *conv)
+{
+    ax_type type;
+
+    AX_CHECK(t, ax_mt_order_type(c->type, &type) && type.id == col->type.id, AX_EUNSUPPORTED,
+             "rows cannot be merged by a column of type %s", c->type->text);
+    *conv = (ax_mt_conv){.column = c, .src = bare(c->type), .type = type, .kind = MT_C_ORDER};
+    if (conv->src->id == MT_STRING)
+        conv->kind = MT_C_STR;
+    else if (conv->src->id == MT_FIXEDSTRING)
+        conv->kind = MT_C_FIXSTR;
+    return AX_OK;
+}
+
 static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fmt_names *names,
                              const ax_bind_opts *opts, ax_mt_bind *b, uint32_t i)
 {
@@ -433,6 +481,8 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fm
              "encoding_check other than fail is not supported yet");
     AX_CHECK(t, col->zone == NULL || col->type.id != AX_T_TIMESTAMP, AX_EUNSUPPORTED,
              "time_zone is not supported yet: declare the column as timestamptz");
+    if (col->virt == AX_VIRT_ORDER)
+        return order(t, c, col, &b->conv[i]);
     AX_TRY(ax_mt_conv_make(t, a, c->type, col->type, &b->conv[i]));
     AX_TRY(changed_type(t, a, p, c, &b->conv[i]));
     b->conv[i].column = c;

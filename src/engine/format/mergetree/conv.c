@@ -467,6 +467,100 @@ static ax_status texts(ax_task *t, const ax_mt_conv *c, const uint8_t *src, cons
     return AX_OK;
 }
 
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* -0 is 0, NaN the greatest, as files are sorted. */
+static int64_t order_of_float(const ax_mt_type *ty, const uint8_t *p)
+{
+    uint64_t bits;
+    int64_t x;
+    double d;
+    float f;
+
+    if (ty->width == 8)
+        memcpy(&d, p, 8);
+    else
+    {
+        uint32_t b = ty->width == 2 ? (uint32_t) ax_load_u16(p) << 16 : ax_load_u32(p);
+
+        memcpy(&f, &b, 4);
+        d = f;
+    }
+    if (isnan(d))
+        return INT64_MAX;
+    d += 0.0;
+    memcpy(&bits, &d, 8);
+    x = (int64_t) bits;
+    return x < 0 ? (int64_t) (~bits ^ (1ull << 63)) : x;
+}
+
+static int64_t order_of_8(const ax_mt_type *ty, const uint8_t *p)
+{
+    switch ((ax_mt_tid) ty->id)
+    {
+        case MT_FLOAT:
+        case MT_BFLOAT16:
+            return order_of_float(ty, p);
+        case MT_UINT:
+            if (ty->width == 8)
+                return (int64_t) (ax_load_u64(p) ^ (1ull << 63));
+            return load(p, 0, ty->width, false);
+        case MT_BOOL:
+        case MT_DATE:
+        case MT_DATETIME:
+        case MT_IPV4:
+            return load(p, 0, ty->width, false);
+        default:
+            return load(p, 0, ty->width, true);
+    }
+}
+
+/* Numbers of more than 64 bits, from the most significant byte on; UUIDs are ordered as numbers of
+ * 128 bits, whose halves are stored the other way around. */
+static void order_of_wide(const ax_mt_type *ty, const uint8_t *p, uint8_t *out)
+{
+    if (ty->id == MT_IPV6)
+    {
+        memcpy(out, p, 16);
+        return;
+    }
+    for (uint32_t i = 0; i < ty->width; i++)
+        out[i] = p[ty->width - 1 - i];
+    if (ty->id != MT_UINT && ty->id != MT_UUID)
+        out[0] ^= 0x80;
+}
+
+static ax_status order(ax_task *t, const ax_mt_conv *c, const uint8_t *src, uint32_t n,
+                       ax_arena *a, ax_vec *out)
+{
+    uint32_t w = c->src->width, *off, *len, i;
+    uint8_t *bytes;
+    int64_t *v;
+
+    out->kind = AX_VK_FLAT;
+    if (c->type.id == AX_T_INT8)
+    {
+        AX_NEW(t, v, (int64_t *) ax_arena_values(a, (size_t) n * sizeof *v + 1));
+        for (i = 0; i < n; i++)
+            v[i] = order_of_8(c->src, src + (size_t) i * w);
+        out->u.data = v;
+        return AX_OK;
+    }
+    AX_NEW(t, bytes, (uint8_t *) ax_arena_values(a, (size_t) n * w + 1));
+    AX_NEW(t, off, (uint32_t *) ax_arena_values(a, (size_t) n * sizeof *off + 1));
+    AX_NEW(t, len, (uint32_t *) ax_arena_values(a, (size_t) n * sizeof *len + 1));
+    for (i = 0; i < n; i++)
+    {
+        order_of_wide(c->src, src + (size_t) i * w, bytes + (size_t) i * w);
+        off[i] = i * w;
+        len[i] = w;
+    }
+    out->u.str.base = bytes;
+    out->u.str.off = off;
+    out->u.str.len = len;
+    return AX_OK;
+}
+
 /* ---- enums ----------------------------------------------------------------------------------- */
 
 static ax_status label_ids(ax_task *t, const ax_mt_conv *c, const uint8_t *src,
@@ -609,6 +703,8 @@ static ax_status values(ax_task *t, const ax_mt_conv *c, const ax_mt_vals *v, co
             if (labels == NULL)
                 return ax_fail(t, AX_EUNSUPPORTED, "LowCardinality of an enum is not supported");
             return enums(t, c, v->data, null, n, batch, a, labels, out, fail_row);
+        case MT_C_ORDER:
+            return order(t, c, v->data, n, batch, out);
         default:
             return plain(t, c, v->data, null, n, batch, out, fail_row);
     }

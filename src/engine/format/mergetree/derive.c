@@ -54,7 +54,7 @@ static const char *line_of(const char *options, const char *name, const char **e
 }
 
 /* Where the type ends and a default expression begins; *expr NULL: there is none. */
-static const char *type_end(const char *s, const char *end, const char **expr)
+const char *ax_mt_type_end(const char *s, const char *end, const char **expr)
 {
     static const char *const words[] = {" DEFAULT ", " MATERIALIZED ", " EPHEMERAL", " ALIAS "};
     int depth = 0;
@@ -120,7 +120,7 @@ static ax_status definition_of(ax_task *t, ax_arena *a, const ax_mt_part *p, con
     s = line_of(p->options, name, &d->end);
     if (s == NULL)
         return AX_OK;
-    stop = type_end(s, d->end, &d->expr);
+    stop = ax_mt_type_end(s, d->end, &d->expr);
     d->ephemeral = d->expr != NULL && strncmp(stop, " EPHEMERAL", 10) == 0;
     d->alias = d->expr != NULL && strncmp(stop, " ALIAS", 6) == 0;
     return ax_mt_type_parse(t, a, s, (size_t) (stop - s), &d->type);

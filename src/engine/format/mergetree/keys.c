@@ -64,7 +64,7 @@ ax_status ax_mt_single(ax_task *t, const ax_mt_type *ty, ax_cur *c, ax_mt_value 
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-typedef struct text { const char *p, *end; } text;
+typedef ax_mt_span text;
 
 static text trimmed(text s)
 {
@@ -82,8 +82,7 @@ static bool is(text s, const char *word)
     return (size_t) (s.end - s.p) == n && memcmp(s.p, word, n) == 0;
 }
 
-/* The next piece up to a comma outside of parentheses and quotes; false: there is none. */
-static bool next_piece(text *s, text *out)
+bool ax_mt_next_piece(text *s, text *out)
 {
     int depth = 0;
     const char *p = s->p;
@@ -194,7 +193,7 @@ ax_status ax_mt_exprs_parse(ax_task *t, ax_mt_part *p, const char *s, size_t n, 
         count += s[i] == ',';
     AX_NEW(t, keys->col,
            (ax_mt_keycol *) ax_arena_alloc0(p->base.arena, count * sizeof *keys->col));
-    while (next_piece(&all, &piece))
+    while (ax_mt_next_piece(&all, &piece))
     {
         ax_mt_keycol *k = &keys->col[keys->ncols++];
 

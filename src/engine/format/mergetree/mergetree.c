@@ -92,6 +92,7 @@ const ax_format ax_format_mergetree = {
     .open_begin = ax_mt_open_begin,
     .split = split,
     .bind = ax_mt_bind_open,
+    .final = ax_mt_final,
     .bounds = bounds,
     .distinct = distinct,
     .width = width,

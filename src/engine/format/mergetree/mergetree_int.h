@@ -18,6 +18,7 @@
  *   scan.c        the step machine: filter columns first
  *   default.c     nodes of constants
  *   derive.c      columns that a part lacks, or has in another type;  derive_*.c  expressions
+ *   final.c       rows that replace others: what the engine of a table makes of them
  *   facts.c       what is in parts, for people
  *
  * Vocabulary.  Part: a directory, the unit of opening.  Granule: rows between two marks, the same
@@ -687,6 +688,7 @@ typedef enum ax_mt_convkind
     MT_C_STR,        /* strings as they are */
     MT_C_FIXSTR,     /* FixedString with its padding */
     MT_C_TEXT,       /* other values as text */
+    MT_C_ORDER,      /* INT8 or BYTEA that compare as the file's values */
     MT_C_LIST,       /* arrays of values that have a type */
     MT_C_JSON        /* everything else, as JSON text */
 } ax_mt_convkind;
@@ -757,6 +759,19 @@ ax_status ax_mt_changed_column(ax_task *t, ax_arena *a, const ax_mt_part *p,
  * says of it, or NULL.  *out NULL: nothing is known. */
 ax_status ax_mt_default_column(ax_task *t, ax_arena *a, const ax_mt_part *p, const char *name,
                                const ax_mt_column *stored, const ax_mt_column **out) AX_MUST_USE;
+
+/* Pieces of texts of expressions.  next_piece: up to a comma outside of parentheses and quotes,
+ * without blanks around it; false: there is none.  type_end: where the type of a column ends and a
+ * default expression begins; *expr NULL: there is none. */
+typedef struct ax_mt_span { const char *p, *end; } ax_mt_span;
+bool ax_mt_next_piece(ax_mt_span *s, ax_mt_span *out);
+const char *ax_mt_type_end(const char *s, const char *end, const char **expr);
+
+/* The type that AX_VIRT_ORDER gives columns of this one; false: it has no order here. */
+bool ax_mt_order_type(const ax_mt_type *ty, ax_type *out);
+
+ax_status ax_mt_final(ax_task *t, ax_arena *a, const char *options, const ax_colspec *col,
+                      uint32_t ncols, const ax_bind_opts *opts, ax_final *out) AX_MUST_USE;
 
 ax_status ax_mt_schema_make(ax_task *t, ax_mt_part *p) AX_MUST_USE;
 ax_status ax_mt_splits_make(ax_task *t, ax_mt_part *p) AX_MUST_USE;

@@ -1,8 +1,4 @@
-/* Rows that replace or remove other rows: MERGE_FINAL over ordered input, and key sets of deletes.
- *
- * FINAL (AX_FINAL_VERSION): of the rows of one key the one with the highest version stays, the last
- * of equal ones; it goes too when its delete mark is set.  Input is ordered by key, one lane.  The
- * last key of a batch may go on in the next one, so its best row is held back, copied.
+/* Rows that other rows remove: key sets of deletes.
  *
  * Key sets: serialised keys in an open-addressing table, filled under a lock, then only read.
  * Nulls equal nulls; numbers are normalised so that equal values have equal bytes. */
@@ -11,82 +7,7 @@
 
 #include <string.h>
 
-/* ---- final ----------------------------------------------------------------------------------- */
-
-struct ax_final
-{
-    ax_arena *arena[2];   /* the held row lives in one, the last emitted batch in both */
-    uint32_t cur;
-    bool have;            /* a row is held */
-    ax_value *held;       /* [ncols] */
-    ax_value **emit;      /* [ncols] columns of rows to put out, [AX_BATCH_ROWS] each */
-    uint32_t nemit;
-    ax_value *row;        /* [ncols] row looked at */
-};
-
-static void drop_final(void *arg)
-{
-    struct ax_final *f = (struct ax_final *) arg;
-
-    ax_arena_destroy(f->arena[0]);
-    ax_arena_destroy(f->arena[1]);
-}
-
-ax_status ax_final_init(ax_lane *l, uint32_t i)
-{
-    const ax_op *op = l->stage->op[i];
-    ax_arena *a = l->state_arena;
-    ax_task *t = &l->task;
-    struct ax_final *f;
-
-    for (uint32_t c = 0; c < op->ncols; c++)
-        AX_CHECK(t, op->type[c].phys < AX_P_DOC, AX_EUNSUPPORTED,
-                 "merging rows with nested columns is not supported");
-    AX_NEW(t, f, (struct ax_final *) ax_arena_alloc0(a, sizeof *f));
-    if (!ax_arena_on_reset(a, drop_final, f))
-        return ax_fail_nomem(t, 0);
-    for (int k = 0; k < 2; k++)
-        AX_NEW(t, f->arena[k], ax_arena_create(t->budget, 0));
-    AX_NEW(t, f->held, (ax_value *) ax_arena_alloc0(a, (op->ncols + 1) * sizeof(ax_value)));
-    AX_NEW(t, f->row, (ax_value *) ax_arena_alloc0(a, (op->ncols + 1) * sizeof(ax_value)));
-    AX_NEW(t, f->emit, (ax_value **) ax_arena_alloc0(a, (op->ncols + 1) * sizeof(ax_value *)));
-    for (uint32_t c = 0; c < op->ncols; c++)
-        AX_NEW(t, f->emit[c], (ax_value *) ax_arena_alloc(a, AX_BATCH_ROWS * sizeof(ax_value)));
-    AX_NEW(t, l->ops[i].vec, (ax_vec *) ax_arena_alloc0(a, (op->ncols + 1) * sizeof(ax_vec)));
-    l->ops[i].final = f;
-    return AX_OK;
-}
-
-static int cmp_nullable(const ax_value *a, const ax_value *b)
-{
-    if (a->null || b->null)
-        return (int) a->null - (int) b->null;
-    return ax_value_cmp(a, b);
-}
-
-static bool same_key(const ax_node *n, const ax_value *a, const ax_value *b)
-{
-    for (uint32_t k = 0; k < n->u.final.nkeys; k++)
-        if (cmp_nullable(&a[n->u.final.key[k].col], &b[n->u.final.key[k].col]) != 0)
-            return false;
-    return true;
-}
-
-static bool is_deleted(const ax_op *op, const ax_value *row)
-{
-    uint32_t c = op->node->u.final.sign_col;
-
-    return c < op->ncols && !row[c].null && row[c].u.i != 0;
-}
-
-static void emit_row(const ax_op *op, struct ax_final *f, const ax_value *row)
-{
-    if (is_deleted(op, row))
-        return;
-    for (uint32_t c = 0; c < op->ncols; c++)
-        f->emit[c][f->nemit] = row[c];
-    f->nemit++;
-}
+/* ---- values as vectors ----------------------------------------------------------------------- */
 
 static void put_value(ax_vec *v, uint32_t i, const ax_value *val)
 {
@@ -162,84 +83,6 @@ ax_status ax_vec_of_values(ax_task *t, ax_arena *a, ax_type type, const ax_value
             put_value(out, i, &val[i]);
     }
     return AX_OK;
-}
-
-/* Rows collected so far as a batch. */
-static ax_status emit_batch(ax_lane *l, uint32_t i, ax_arena *a, ax_batch **b)
-{
-    const ax_op *op = l->stage->op[i];
-    ax_opstate *s = &l->ops[i];
-    struct ax_final *f = s->final;
-
-    *b = NULL;
-    if (f->nemit == 0)
-        return AX_OK;
-    memset(&s->out, 0, sizeof s->out);
-    s->out.nrows = s->out.nsel = f->nemit;
-    s->out.ncols = op->ncols;
-    s->out.col = s->vec;
-    s->out.arena = a;
-    for (uint32_t c = 0; c < op->ncols; c++)
-        AX_TRY(ax_vec_of_values(&l->task, a, op->type[c], f->emit[c], f->nemit, &s->vec[c]));
-    *b = &s->out;
-    return AX_OK;
-}
-
-/* Copy the best row's strings into the other arena; the batch that is put out may still use this
- * one. */
-static ax_status hold(ax_task *t, const ax_op *op, struct ax_final *f)
-{
-    ax_arena *a = f->arena[f->cur];
-
-    for (uint32_t c = 0; c < op->ncols; c++)
-        if (!f->held[c].null && ax_type_is_str(op->type[c]))
-            AX_NEW(t, f->held[c].u.s.p,
-                   (const uint8_t *) ax_arena_strndup(a, (const char *) f->held[c].u.s.p,
-                                                      f->held[c].u.s.len));
-    return AX_OK;
-}
-
-ax_status ax_final_run(ax_lane *l, uint32_t i, ax_batch **b)
-{
-    const ax_op *op = l->stage->op[i];
-    struct ax_final *f = l->ops[i].final;
-    uint32_t version = op->node->u.final.version_col;
-    ax_batch *in = *b;
-
-    f->cur ^= 1;
-    ax_arena_reset(f->arena[f->cur]);
-    f->nemit = 0;
-    for (uint32_t r = 0; r < in->nsel; r++)
-    {
-        uint32_t row = in->sel != NULL ? in->sel[r] : r;
-
-        for (uint32_t c = 0; c < op->ncols; c++)
-            f->row[c] = ax_vec_value(&in->col[c], row);
-        if (f->have && same_key(op->node, f->held, f->row))
-        {
-            if (cmp_nullable(&f->row[version], &f->held[version]) < 0)
-                continue;
-        }
-        else if (f->have)
-            emit_row(op, f, f->held);
-        memcpy(f->held, f->row, op->ncols * sizeof *f->held);
-        f->have = true;
-    }
-    AX_TRY(hold(&l->task, op, f));
-    return emit_batch(l, i, f->arena[f->cur], b);
-}
-
-ax_status ax_final_flush(ax_lane *l, uint32_t i, ax_batch **b)
-{
-    struct ax_final *f = l->ops[i].final;
-
-    *b = NULL;
-    if (!f->have)
-        return AX_OK;
-    f->have = false;
-    f->nemit = 0;
-    emit_row(l->stage->op[i], f, f->held);
-    return emit_batch(l, i, f->arena[f->cur], b);
 }
 
 /* ---- key sets -------------------------------------------------------------------------------- */
