@@ -12,11 +12,13 @@
 #include "base/task.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define CACHE_MAX_BYTES ((size_t) 256 << 20)
+#define SMALL_PAGES_BYTES ((size_t) 8 << 20)
 #define LIST_CNT 33u /* lists 1..32 hold regions of so many slabs */
 
 typedef struct region
@@ -28,6 +30,7 @@ typedef struct region
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static region *lists[LIST_CNT];
 static size_t cached_bytes; /* guarded by lock */
+static _Atomic size_t system_bytes; /* taken from the system so far */
 static size_t cache_max = CACHE_MAX_BYTES; /* guarded by lock: beyond, regions go back at once */
 
 static inline size_t list_of(size_t bytes)
@@ -59,8 +62,11 @@ static void *system_alloc(size_t bytes)
         munmap(p + head + bytes, AX_SLAB_BYTES - head);
         p += head;
     }
-    /* Advice only: without huge pages everything is slower but right. */
-    (void) madvise(p, bytes, MADV_HUGEPAGE);
+    /* Advice only: without huge pages everything is slower but right.  The first memory of a process
+     * has small ones: a short query touches little of it, and clearing 2 MiB takes as long as the
+     * query. */
+    if (atomic_fetch_add(&system_bytes, bytes) >= SMALL_PAGES_BYTES)
+        (void) madvise(p, bytes, MADV_HUGEPAGE);
     AX_UNPOISON(p, bytes);
     return p;
 }
