@@ -17,7 +17,7 @@ static const ax_mt_type *bare(const ax_mt_type *ty)
 
 static ax_type numeric(int p, int s)
 {
-    ax_type ty = ax_type_make(AX_T_NUMERIC);
+    ax_type ty = ax_type_make(p > AX_NUM_DIGITS ? AX_T_DIGITS : AX_T_NUMERIC);
 
     ty.precision = p;
     ty.scale = (int16_t) s;
@@ -33,7 +33,7 @@ static ax_type integer(const ax_mt_type *ty)
     if (ty->id == MT_UINT && ty->width == 8)
         return numeric(20, 0);
     if (ty->width > 8)
-        return ax_type_make(AX_T_NUMERIC);
+        return numeric(ty->width == 16 ? 39 : ty->id == MT_UINT ? 78 : 77, 0);
     return ax_type_make(w <= 2 ? AX_T_INT2 : w <= 4 ? AX_T_INT4 : AX_T_INT8);
 }
 
@@ -215,10 +215,11 @@ static bool whole(ax_mt_conv *c)
             return number(c, 0);
         case AX_T_BOOL:
             return false;
+        case AX_T_DIGITS:
         case AX_T_TEXT:
             c->kind = MT_C_TEXT;
             c->ordered = false;
-            return w > 8;
+            return w > 8 || c->type.id == AX_T_DIGITS;
         default:
             return false;
     }
@@ -331,6 +332,11 @@ static bool scalar(ax_mt_conv *c)
             c->ordered = true;
             return c->type.id == AX_T_FLOAT4;
         case MT_DECIMAL:
+            if (c->type.id == AX_T_DIGITS)
+            {
+                c->kind = MT_C_TEXT;
+                return true;
+            }
             return c->type.id == AX_T_NUMERIC && number(c, ty->scale);
         case MT_DATE:
         case MT_DATE32:

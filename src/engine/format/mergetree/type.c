@@ -228,8 +228,8 @@ static ax_status tuple(parser *c, ax_mt_type *ty)
     uint32_t cap = 0;
 
     ty->id = MT_TUPLE;
-    AX_TRY(expect(c, '('));
-    if (accept(c, ')'))
+    /* Definitions of tables have Tuple where parts have Tuple(). */
+    if (!accept(c, '(') || accept(c, ')'))
         return AX_OK;
     do
     {
