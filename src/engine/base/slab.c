@@ -62,9 +62,9 @@ static void *system_alloc(size_t bytes)
         munmap(p + head + bytes, AX_SLAB_BYTES - head);
         p += head;
     }
-    /* Advice only: without huge pages everything is slower but right.  The first memory of a process
-     * has small ones: a short query touches little of it, and clearing 2 MiB takes as long as the
-     * query. */
+    /* Advice only: without huge pages everything is slower but right.  The first memory of a
+     * process has small ones: a short query touches little of it, and clearing 2 MiB takes as long
+     * as the query. */
     if (atomic_fetch_add(&system_bytes, bytes) >= SMALL_PAGES_BYTES)
         (void) madvise(p, bytes, MADV_HUGEPAGE);
     AX_UNPOISON(p, bytes);
