@@ -57,6 +57,35 @@ ax_status ax_cdc_stream_run(ax_task *t, ax_cdc_stream *s, const uint8_t **src, c
 ax_status ax_cdc_stream_end(ax_task *t, ax_cdc_stream *s, const uint8_t *src, const uint8_t *end)
     AX_MUST_USE;
 
+/* A large snappy block in pieces that several threads decompress: begin; ax_cdc_cut_walk for each
+ * `first` = 0, ABREAST, ... below nwalks, in any order and at once; join; then likewise each piece.
+ * Where the pieces do not come out right, the block must be decompressed as a whole: it is corrupt,
+ * or from a writer that does not compress 64 KiB at a time. */
+enum { AX_CDC_WALKS = 32, AX_CDC_ABREAST = 4, AX_CDC_CUT_BYTES = 4 << 20 };
+
+typedef struct ax_cdc_walk { const uint8_t *begin, *stop, *at; uint64_t out; } ax_cdc_walk;
+typedef struct ax_cdc_piece { const uint8_t *src; size_t src_len; uint64_t dst; size_t dst_len; }
+    ax_cdc_piece;
+
+typedef struct ax_cdc_cut
+{
+    const uint8_t *src, *end; /* the block, borrowed */
+    size_t dst_len;
+    uint32_t nwalks, npieces;
+    ax_cdc_walk walk[AX_CDC_WALKS];
+    ax_cdc_piece piece[AX_CDC_WALKS];
+} ax_cdc_cut;
+
+/* false: not worth it, or no snappy block of dst_len bytes. */
+bool ax_cdc_cut_begin(const uint8_t *src, size_t src_len, size_t dst_len, ax_cdc_cut *cut);
+void ax_cdc_cut_walk(ax_cdc_cut *cut, uint32_t first);
+uint32_t ax_cdc_cut_join(ax_cdc_cut *cut); /* returns npieces; 1: no boundary was found */
+
+/* Decompress piece i to its place in dst[dst_len].  scratch: ax_cdc_cut_scratch bytes of the
+ * caller's own.  false: it is no piece. */
+size_t ax_cdc_cut_scratch(const ax_cdc_cut *cut);
+bool ax_cdc_cut_piece(const ax_cdc_cut *cut, uint32_t i, uint8_t *scratch, uint8_t *dst);
+
 const char *ax_cdc_name(ax_codec codec); /* "snappy", "none" */
 
 #endif

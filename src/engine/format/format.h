@@ -320,6 +320,7 @@ typedef struct ax_fmt_share
     uint32_t epoch;
     ax_job **waiter;          /* [nwaiters <= nscans] */
     uint32_t nwaiters;
+    bool seen;                /* some scan has joined before */
     void *state;              /* the format's; NULL at first, and again when its last scan ends */
     uint32_t users;           /* scans that use state */
 } ax_fmt_share;

@@ -259,7 +259,8 @@ ax_status ax_pq_col_locate(ax_task *t, ax_pq_col *c, const ax_pq_pages *pages,
     }
     c->pages = *pages;
     c->len = bytes;
-    c->scan->req.stats->pages_skipped += pages->n - wanted;
+    if (!c->scan->joined || c->scan->first)
+        c->scan->req.stats->pages_skipped += pages->n - wanted;
     return AX_OK;
 }
 
@@ -291,7 +292,7 @@ static ax_status load_prefix(ax_task *t, ax_pq_col *c)
 
         AX_TRY(ax_pq_page_header(t, &c->cur, off, 0, &page));
         if (page.type == PQ_PAGE_DICTIONARY)
-            AX_TRY(ax_pq_dict_load(t, c, &page));
+            AX_TRY(ax_pq_dict_load(t, c, &page, NULL));
         else
             AX_CHECK(t, page.type == PQ_PAGE_INDEX, AX_ECORRUPT,
                      "data page stands in front of those of the offset index");
@@ -353,7 +354,7 @@ ax_status ax_pq_col_next_page(ax_task *t, ax_pq_col *c)
         if (c->hungry)
             return AX_OK;
         if (c->page.type == PQ_PAGE_DICTIONARY)
-            AX_TRY(ax_pq_dict_load(t, c, &c->page));
+            AX_TRY(ax_pq_dict_load(t, c, &c->page, NULL));
     } while (c->page.type != PQ_PAGE_DATA && c->page.type != PQ_PAGE_DATA_V2);
     c->page_no++;
     c->page_left = (uint32_t) c->page.num_values;
@@ -529,8 +530,8 @@ ax_status ax_pq_col_open_page(ax_task *t, ax_pq_col *c)
             return AX_OK;
         if (!c->pieces)
             AX_TRY(ax_pq_page_body(t, c, &c->page, &c->body, &c->v, &c->vend));
+        c->scan->req.stats->pages++;
     }
-    c->scan->req.stats->pages++;
     c->opened = true;
     AX_TRY(open_levels(t, c));
     return open_values(t, c);

@@ -112,11 +112,18 @@ static ax_status dict_fixed(ax_task *t, ax_pq_col *c, ax_dict *d)
 }
 
 /* The page's values into d; hold is pinned by d's arena afterwards. */
-static ax_status fill(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_dict *d)
+static ax_status fill(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf *body, ax_dict *d)
 {
     ax_buf *hold;
 
-    AX_TRY(ax_pq_page_body(t, c, p, &hold, &c->v, &c->vend));
+    if (body == NULL)
+        AX_TRY(ax_pq_page_body(t, c, p, &hold, &c->v, &c->vend));
+    else
+    {
+        hold = ax_buf_ref(body);
+        c->v = body->data;
+        c->vend = c->v + body->len;
+    }
     if (!ax_arena_on_reset(d->arena, unref_buffer, hold))
     {
         ax_buf_unref(hold);
@@ -144,7 +151,7 @@ static ax_status fill(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_dict *d)
                                                                   : dict_fixed(t, c, d);
 }
 
-ax_status ax_pq_dict_load(ax_task *t, ax_pq_col *c, const ax_pq_page *p)
+ax_status ax_pq_dict_load(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf *body)
 {
     ax_arena *a;
     ax_dict *d;
@@ -168,7 +175,7 @@ ax_status ax_pq_dict_load(ax_task *t, ax_pq_col *c, const ax_pq_page *p)
     d->val.type = c->conv->type;
     d->val.n = d->n;
     c->dict_bad = NULL;
-    st = fill(t, c, p, d);
+    st = fill(t, c, p, body, d);
     if (st != AX_OK)
     {
         c->dict_bad = NULL;

@@ -5,13 +5,17 @@
 
 #include "parquet_int.h"
 
+#include <snappy-c.h>
 #include <stdlib.h>
 
 /* Tests leave out the last fields of the structs below. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 /* Bytes that grow. */
-typedef struct enc { uint8_t p[1 << 16]; size_t n; } enc;
+#ifndef ENC_BYTES
+#define ENC_BYTES (1 << 16)
+#endif
+typedef struct enc { uint8_t p[ENC_BYTES]; size_t n; } enc;
 
 static inline void e_u8(enc *e, uint8_t v)
 {
@@ -105,6 +109,7 @@ typedef struct test_page
     const enc *values;
     const enc *reps;       /* hybrid of repetition levels, NULL: none */
     int32_t rows;          /* 0: n */
+    bool snappy;           /* the values are compressed; not V2, no levels */
 } test_page;
 
 typedef struct test_column
@@ -117,6 +122,7 @@ typedef struct test_column
     const enc *stats;          /* fields of Statistics with its end, or NULL */
     int64_t off, len;          /* set by e_file */
     int64_t nvalues;           /* 0: rows of the file */
+    int codec;                 /* as parquet.thrift has them: 0 none, 1 snappy */
 } test_column;
 
 typedef struct test_file
@@ -136,11 +142,18 @@ static inline void e_page(enc *out, const test_page *p)
     size_t nrep = p->reps != NULL ? p->reps->n : 0;
     bool v1_levels = p->type == PQ_PAGE_DATA && p->levels != NULL;
     bool v1_reps = p->type == PQ_PAGE_DATA && p->reps != NULL;
-    size_t body = nlev + nrep + nval + (v1_levels ? 4 : 0) + (v1_reps ? 4 : 0);
+    size_t body = nlev + nrep + nval + (v1_levels ? 4 : 0) + (v1_reps ? 4 : 0), packed = body;
+    static char bytes[ENC_BYTES + ENC_BYTES / 6 + 32]; /* as snappy may need */
 
+    if (p->snappy)
+    {
+        packed = sizeof bytes;
+        if (snappy_compress((const char *) p->values->p, nval, bytes, &packed) != SNAPPY_OK)
+            abort();
+    }
     e_int(out, 1, p->type);
     e_int(out, 2, (int64_t) body);
-    e_int(out, 3, (int64_t) body);
+    e_int(out, 3, (int64_t) packed);
     e_field(out, p->type == PQ_PAGE_DATA ? 5 : p->type == PQ_PAGE_DICTIONARY ? 7 : 8, TH_STRUCT);
     e_int(out, 1, p->n);
     if (p->type == PQ_PAGE_DATA_V2)
@@ -168,7 +181,10 @@ static inline void e_page(enc *out, const test_page *p)
         e_u32(out, (uint32_t) nlev);
     if (p->levels != NULL)
         e_bytes(out, p->levels->p, nlev);
-    e_bytes(out, p->values->p, nval);
+    if (p->snappy)
+        e_bytes(out, bytes, packed);
+    else
+        e_bytes(out, p->values->p, nval);
 }
 
 /* A schema element: a group of nchild fields, or (nchild 0) a leaf of a type. */
@@ -225,7 +241,7 @@ static inline void e_chunk(enc *out, const test_file *f, const test_column *c)
 {
     e_field(out, 3, TH_STRUCT);
     e_int(out, 1, c->type);
-    e_int(out, 4, 0);
+    e_int(out, 4, c->codec);
     e_int(out, 5, c->nvalues > 0 ? c->nvalues : f->nrows);
     e_int(out, 6, c->len);
     e_int(out, 7, c->len);

@@ -208,39 +208,49 @@ bool ax_pq_page_stored(const ax_pq_col *c, const ax_pq_page *p)
             !ax_pq_writer_before(&c->scan->f->writer, "parquet-cpp", 2, 0, 0));
 }
 
-ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf **hold,
-                          const uint8_t **v, const uint8_t **vend)
+ax_status ax_pq_page_source(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_pq_packed *out)
 {
     ax_scan_stats *stats = c->scan->req.stats;
     size_t levels = p->type == PQ_PAGE_DATA_V2 ? (size_t) p->def_len + (size_t) p->rep_len : 0;
-    size_t packed = (size_t) p->compressed - levels;
-    size_t plain = (size_t) p->uncompressed - levels;
-    bool stored = ax_pq_page_stored(c, p);
-    ax_buf *b = NULL;
-    ax_status st;
 
-    if (p->type == PQ_PAGE_DATA_V2 && (packed == 0 || plain == 0))
+    out->src = p->body + levels;
+    out->packed = (size_t) p->compressed - levels;
+    out->plain = (size_t) p->uncompressed - levels;
+    out->stored = ax_pq_page_stored(c, p);
+    if (p->type == PQ_PAGE_DATA_V2 && (out->packed == 0 || out->plain == 0))
     {
         /* Nothing but nulls: codecs do not accept empty input. */
-        AX_CHECK(t, plain == 0, AX_ECORRUPT, "page has no bytes where %zu were declared", plain);
-        stored = true;
-        packed = 0;
+        AX_CHECK(t, out->plain == 0, AX_ECORRUPT, "page has no bytes where %zu were declared",
+                 out->plain);
+        out->stored = true;
+        out->packed = 0;
     }
     if ((c->scan->req.allow & AX_ALLOW_CHECKSUMS) != 0)
         AX_TRY(ax_pq_page_check(t, p));
-    stats->bytes_compressed += packed;
-    stats->bytes_decompressed += plain;
-    if (stored)
+    stats->bytes_compressed += out->packed;
+    stats->bytes_decompressed += out->plain;
+    return AX_OK;
+}
+
+ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf **hold,
+                          const uint8_t **v, const uint8_t **vend)
+{
+    ax_pq_packed in;
+    ax_buf *b = NULL;
+    ax_status st;
+
+    AX_TRY(ax_pq_page_source(t, c, p, &in));
+    if (in.stored)
     {
-        AX_CHECK(t, packed == plain, AX_ECORRUPT,
-                 "stored page has %zu bytes where %zu were declared", packed, plain);
+        AX_CHECK(t, in.packed == in.plain, AX_ECORRUPT,
+                 "stored page has %zu bytes where %zu were declared", in.packed, in.plain);
         *hold = ax_buf_ref(c->chunk);
-        *v = p->body + levels;
-        *vend = *v + plain;
+        *v = in.src;
+        *vend = *v + in.plain;
         return AX_OK;
     }
-    AX_TRY(ax_pq_take_buffer(t, c, plain, &b));
-    st = ax_cdc_decompress(t, c->scan->cdc, c->codec, p->body + levels, packed, b->data, plain);
+    AX_TRY(ax_pq_take_buffer(t, c, in.plain, &b));
+    st = ax_cdc_decompress(t, c->scan->cdc, c->codec, in.src, in.packed, b->data, in.plain);
     if (st != AX_OK)
     {
         ax_buf_unref(b);
@@ -248,6 +258,6 @@ ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf 
     }
     *hold = b;
     *v = b->data;
-    *vend = b->data + plain;
+    *vend = b->data + in.plain;
     return AX_OK;
 }

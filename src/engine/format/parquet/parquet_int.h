@@ -563,7 +563,8 @@ typedef struct ax_pq_col
     uint32_t len_idx, len_n;
     ax_buf *last;             /* owned; DELTA_BYTE_ARRAY: the previous value */
     uint32_t last_len;
-    bool staged;              /* the scans that share the row group know about `whole` */
+    bool fetching;            /* the scans that share the row group wait for our bytes */
+    bool staged;              /* they know about `whole` */
     ax_buf *whole;            /* owned; the only page, decompressed for all of them, or NULL */
     bool keeps_last;          /* old writers go on across pages */
     ax_buf *wbuf;             /* owned; bytes of strings that stand nowhere contiguously */
@@ -710,11 +711,19 @@ bool ax_pq_delta_init(ax_pq_delta *d, const uint8_t *p, const uint8_t *end, uint
 /* n values, wrapping in 64 bits; false: corrupt or too few. */
 bool ax_pq_delta_read(ax_pq_delta *d, uint64_t *out, uint32_t n);
 
-/* Decode the dictionary page p: its values are converted once. */
-ax_status ax_pq_dict_load(ax_task *t, ax_pq_col *c, const ax_pq_page *p) AX_MUST_USE;
+/* Decode the dictionary page p: its values are converted once.  body: the page decompressed, or
+ * NULL. */
+ax_status ax_pq_dict_load(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf *body)
+    AX_MUST_USE;
 
 /* Ids of n values of a dictionary page into id; keeps account of runs in c. */
 ax_status ax_pq_dict_ids(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t at, uint32_t *id)
+    AX_MUST_USE;
+
+/* The values of a page as the chunk has them; stored: not compressed.  Checks what can be checked
+ * about them, and counts them as read. */
+typedef struct ax_pq_packed { const uint8_t *src; size_t packed, plain; bool stored; } ax_pq_packed;
+ax_status ax_pq_page_source(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_pq_packed *out)
     AX_MUST_USE;
 
 /* The values part of a page, decompressed: *v up to *vend inside *hold (a reference for the
@@ -768,6 +777,8 @@ struct ax_pq_scan
     uint32_t *io_col;
     uint32_t nio, io_cap;
     bool joined;              /* takes part in req.share */
+    bool first;               /* and was the first to do so */
+    bool asked_all;           /* the bytes waited for: of all columns, or those of the filter */
     bool claims_ready;        /* page_start is set */
     ax_rowrange claim;        /* rows taken from req.share */
     uint32_t *page_start;     /* [npage_starts] rows at which claims should end */
@@ -784,9 +795,16 @@ ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
 ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev) AX_MUST_USE;
 void ax_pq_scan_end(ax_pq_scan *s);
 
-/* Row groups for several scans.  join, leave: at the scan's beginning and end.  pages: see that the
- * columns whose bytes are there have what is made for all; *wait: another scan is at it, until the
- * share's epoch is another than *epoch.  claim: the next rows into s->claim. */
+/* Row groups for several scans.  alone: has another scan all rows, since memory is short?  (The
+ * first to ask gets them, and no share.)  join, leave: at the scan's beginning and end.  bytes: does the
+ * chunk of column i have to be fetched by this scan (MINE; give it to all then), or by another one
+ * (OTHERS), or is it there (HERE; it was taken)?  pages: see that the columns whose bytes are there
+ * have what is made for all.  *wait: another scan is at it, until the share's epoch is another than
+ * *epoch.  claim: the next rows into s->claim. */
+typedef enum ax_pq_whose { PQ_MINE, PQ_OTHERS, PQ_HERE } ax_pq_whose;
+ax_pq_whose ax_pq_share_bytes(ax_pq_scan *s, uint32_t i, uint32_t *epoch);
+void ax_pq_share_give(ax_pq_scan *s, uint32_t i);
+bool ax_pq_share_alone(ax_pq_scan *s);
 ax_status ax_pq_share_join(ax_task *t, ax_pq_scan *s) AX_MUST_USE;
 void ax_pq_share_leave(ax_pq_scan *s);
 ax_status ax_pq_share_pages(ax_task *t, ax_pq_scan *s, bool *wait, uint32_t *epoch) AX_MUST_USE;

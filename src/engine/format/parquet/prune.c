@@ -313,7 +313,7 @@ static ax_status load_dictionary(ax_task *t, prune_op *o, uint32_t i, ax_pq_scan
     r->buf = NULL;
     AX_TRY(ax_pq_page_header(t, &c->cur, (int64_t) r->off, 0, &page));
     AX_CHECK(t, page.type == PQ_PAGE_DICTIONARY, AX_ECORRUPT, "no dictionary");
-    return ax_pq_dict_load(t, c, &page);
+    return ax_pq_dict_load(t, c, &page, NULL);
 }
 
 /* Run the steps that look at `col` alone over the batch; *any: some row passes. */

@@ -2,6 +2,7 @@
  *
  *   START --> ask for the chunks the filter needs (or all of them) --> WAIT
  *   WAIT  --> bytes are there --> RUN
+ *   BEHIND --> bytes that another scan of the row group fetches are there --> RUN
  *   RUN   --> per window of up to 2048 rows: filter step by step, then its live bounds; no row
  *             left: next window; else the other columns (asking for their chunks the first time:
  *             WAIT), then BATCH; where a chunk is read in windows, any column may ask for its
@@ -22,7 +23,7 @@
  * it.  Damage to the file is an error at once. */
 #include "parquet_int.h"
 
-enum { STATE_START, STATE_INDEX, STATE_WAIT, STATE_RUN, STATE_DONE };
+enum { STATE_START, STATE_INDEX, STATE_WAIT, STATE_BEHIND, STATE_RUN, STATE_DONE };
 
 /* Rest columns of at most this many bytes are asked for together with the filter's. */
 enum { REST_BYTES = 256 << 10 };
@@ -117,7 +118,9 @@ ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
     st = allocate(t, a, s);
     if (st == AX_OK)
         st = init_columns(t, s);
-    if (st == AX_OK)
+    if (st == AX_OK && ax_pq_share_alone(s))
+        s->state = STATE_DONE;
+    else if (st == AX_OK)
         st = ax_pq_share_join(t, s);
     if (st != AX_OK)
         return note(t, s, NULL, st);
@@ -169,9 +172,11 @@ static void wait_for(ax_pq_scan *s, uint8_t state, ax_fmt_event *ev)
 /* Ask for the chunks of the filter's columns, or of all that are still missing. */
 static bool ask(ax_pq_scan *s, bool all, ax_fmt_event *ev)
 {
+    bool behind = false;
     uint32_t i, k;
 
     s->nio = 0;
+    s->asked_all = all;
     for (i = 0; i < s->nphys; i++)
     {
         const ax_pq_col *c = &s->col[i];
@@ -184,15 +189,27 @@ static bool ask(ax_pq_scan *s, bool all, ax_fmt_event *ev)
             add_request(s, i, c->want_off, c->want_len);
             continue;
         }
+        if (s->joined && c->npieces == 0)
+        {
+            uint32_t epoch;
+            ax_pq_whose whose = c->fetching ? PQ_MINE : ax_pq_share_bytes(s, i, &epoch);
+
+            if (whose == PQ_OTHERS && !behind)
+                ev->epoch = epoch; /* what comes after it will wake us */
+            behind |= whose == PQ_OTHERS;
+            if (whose != PQ_MINE)
+                continue;
+        }
         for (k = 0; k < c->npieces; k++)
             add_request(s, i, c->piece[k].off, c->piece[k].len);
         if (c->npieces == 0)
             add_request(s, i, c->off, c->len);
     }
-    if (s->nio == 0)
-        return false;
-    wait_for(s, STATE_WAIT, ev);
-    return true;
+    if (s->nio > 0)
+        wait_for(s, STATE_WAIT, ev);
+    else if (behind)
+        wait_for(s, STATE_BEHIND, ev);
+    return s->nio > 0 || behind;
 }
 
 /* ---- pages of the rows wanted ---------------------------------------------------------------- */
@@ -268,6 +285,7 @@ static ax_status take(ax_task *t, ax_pq_scan *s)
         AX_CHECK(t, r->done && r->buf != NULL, AX_EIO, "requested bytes were not delivered");
         ax_pq_col_data(&s->col[s->io_col[i]], r->buf);
         r->buf = NULL;
+        ax_pq_share_give(s, s->io_col[i]);
     }
     s->nio = 0;
     return AX_OK;
@@ -599,9 +617,12 @@ ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev)
             return AX_OK;
     }
     if (s->state == STATE_WAIT)
-    {
         AX_TRY(take(t, s));
+    if (s->state == STATE_WAIT || s->state == STATE_BEHIND)
+    {
         s->state = STATE_RUN;
+        if (s->joined && ask(s, s->asked_all, ev))
+            return AX_OK;
     }
     return run(t, s, ev);
 }

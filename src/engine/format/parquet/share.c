@@ -1,41 +1,55 @@
-/* One row group for several scans: who takes which rows, and pages that are decompressed once.
+/* One row group for several scans: who takes which rows, and what is made once for all.
  *
  *   scan A   rows [0, k)   [2k, 3k) ...        each goes forward only, so that no scan steps over
  *   scan B   rows [k, 2k)  ...                 the rows of the others more than once
  *
  * Rows are taken up to where a page of the largest column ends, so that pages are decompressed by
- * one scan alone.  Dictionaries belong to all, and so does a chunk that is one page (DuckDB's are):
- * one scan decodes or decompresses them, while the others do the same with other columns, or wait.
+ * one scan alone.  The bytes of chunks belong to all, dictionaries, and a chunk that is one page
+ * (DuckDB's are): one scan reads, decodes or decompresses them, while the others do the same with
+ * other columns, or wait.  Large pages are cut, and all scans decompress them together.  Where
+ * there is no memory for that, one scan takes all rows.
  *
  * What is shared lives in an arena of its own, from the first scan's beginning to the last one's
  * end. */
-#include "parquet_int.h"
+#include "share_int.h"
 
 enum { SHARE_ROWS = 65536, CLAIMS_PER_SCAN = 4, SMALL_PAGE_BYTES = 64 << 10 };
+enum { PAGE_BYTES = 128 << 20 }; /* about the largest that writers make */
 
-enum { WHOLE_FREE, WHOLE_TAKEN, WHOLE_READY };
-
-/* Of a column's chunk: its dictionary, and its only data page. */
-typedef struct whole
+/* Is there memory for what all scans share: chunks, and of each column one page? */
+static bool fits(const ax_pq_scan *s)
 {
-    uint8_t state, dict_state; /* WHOLE_* */
-    ax_buf *body;
-    ax_dict *dict;            /* owned through its arena; scans have dictionaries of their own with
-                               * the same values, since caches hang on them */
-    uint8_t *dict_bad;        /* in that arena */
-} whole;
+    uint64_t most = 2 * s->req.buffer_bytes * s->req.share->nscans, sum = 0;
 
-typedef struct shared
+    for (uint32_t i = 0; i < s->nphys; i++)
+    {
+        const ax_pq_col *c = &s->col[i];
+
+        if (c->scan == NULL || c->len == 0 || c->meta.uncompressed < 0)
+            continue;
+        sum += c->len;
+        sum += c->meta.uncompressed < PAGE_BYTES ? (uint64_t) c->meta.uncompressed : PAGE_BYTES;
+    }
+    return most == 0 || sum <= most;
+}
+
+bool ax_pq_share_alone(ax_pq_scan *s)
 {
-    ax_arena *arena;
-    whole *whole;             /* [nphys of the scans] */
-    uint32_t n;
-} shared;
+    uint32_t none = 0;
+
+    if (s->req.share == NULL || fits(s))
+        return false;
+    if (!atomic_compare_exchange_strong_explicit(&s->req.share->next, &none, UINT32_MAX,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return true;
+    s->req.share = NULL;
+    return false;
+}
 
 ax_status ax_pq_share_join(ax_task *t, ax_pq_scan *s)
 {
     ax_fmt_share *h = s->req.share;
-    shared *d = NULL;
+    ax_pq_shared *d = NULL;
     ax_arena *a = NULL;
 
     if (h == NULL)
@@ -44,14 +58,16 @@ ax_status ax_pq_share_join(ax_task *t, ax_pq_scan *s)
     if (h->state == NULL)
     {
         a = ax_arena_create(s->req.budget, 0);
-        d = a != NULL ? (shared *) ax_arena_alloc0(a, sizeof *d) : NULL;
+        d = a != NULL ? (ax_pq_shared *) ax_arena_alloc0(a, sizeof *d) : NULL;
         if (d != NULL)
-            d->whole = (whole *) ax_arena_alloc0(a, (s->nphys + 1) * sizeof *d->whole);
+            d->whole = (ax_pq_whole *) ax_arena_alloc0(a, (s->nphys + 1) * sizeof *d->whole);
         if (d != NULL && d->whole != NULL)
         {
             d->arena = a;
             d->n = s->nphys;
             h->state = d;
+            s->first = !h->seen;
+            h->seen = true;
         }
     }
     h->users += h->state != NULL;
@@ -67,15 +83,22 @@ ax_status ax_pq_share_join(ax_task *t, ax_pq_scan *s)
 void ax_pq_share_leave(ax_pq_scan *s)
 {
     ax_fmt_share *h = s->req.share;
-    shared *d = NULL;
+    ax_pq_shared *d = NULL;
 
     if (!s->joined)
         return;
     s->joined = false;
     pthread_mutex_lock(&h->lock);
+    for (uint32_t i = 0; i < s->nphys; i++)
+        if (s->col[i].fetching) /* somebody else has to */
+        {
+            s->col[i].fetching = false;
+            ((ax_pq_shared *) h->state)->whole[i].chunk_state = PQ_WHOLE_FREE;
+            ax_fmt_share_tell(h);
+        }
     if (--h->users == 0)
     {
-        d = (shared *) h->state;
+        d = (ax_pq_shared *) h->state;
         h->state = NULL;
     }
     pthread_mutex_unlock(&h->lock);
@@ -83,11 +106,56 @@ void ax_pq_share_leave(ax_pq_scan *s)
         return;
     for (uint32_t i = 0; i < d->n; i++)
     {
-        ax_buf_unref(d->whole[i].body);
+        ax_buf_unref(d->whole[i].chunk);
+        ax_pq_team_free(&d->whole[i].page);
+        ax_pq_team_free(&d->whole[i].dict_page);
         if (d->whole[i].dict != NULL)
             ax_arena_destroy(d->whole[i].dict->arena);
     }
     ax_arena_destroy(d->arena);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+ax_pq_whose ax_pq_share_bytes(ax_pq_scan *s, uint32_t i, uint32_t *epoch)
+{
+    ax_fmt_share *h = s->req.share;
+    ax_pq_whose whose = PQ_OTHERS;
+    ax_buf *chunk = NULL;
+    ax_pq_whole *w;
+
+    pthread_mutex_lock(&h->lock);
+    *epoch = h->epoch;
+    w = &((ax_pq_shared *) h->state)->whole[i];
+    if (w->chunk_state == PQ_WHOLE_READY)
+        chunk = ax_buf_ref(w->chunk);
+    else if (w->chunk_state == PQ_WHOLE_FREE)
+    {
+        w->chunk_state = PQ_WHOLE_TAKEN;
+        s->col[i].fetching = true;
+        whose = PQ_MINE;
+    }
+    pthread_mutex_unlock(&h->lock);
+    if (chunk == NULL)
+        return whose;
+    ax_pq_col_data(&s->col[i], chunk);
+    return PQ_HERE;
+}
+
+void ax_pq_share_give(ax_pq_scan *s, uint32_t i)
+{
+    ax_fmt_share *h = s->req.share;
+    ax_pq_whole *w;
+
+    if (!s->col[i].fetching)
+        return;
+    s->col[i].fetching = false;
+    pthread_mutex_lock(&h->lock);
+    w = &((ax_pq_shared *) h->state)->whole[i];
+    w->chunk = ax_buf_ref(s->col[i].chunk);
+    w->chunk_state = PQ_WHOLE_READY;
+    ax_fmt_share_tell(h);
+    pthread_mutex_unlock(&h->lock);
 }
 
 /* ---- pages that all use ---------------------------------------------------------------------- */
@@ -112,43 +180,6 @@ static bool only_page(ax_task *t, const ax_pq_col *c, ax_pq_page *p)
         (!p->is_compressed || p->compressed <= p->def_len + p->rep_len))
         return false; /* read in place */
     return p->num_values == c->meta.num_values && p->uncompressed > SMALL_PAGE_BYTES;
-}
-
-/* Take page i to decompress it; or *body is there already; or somebody has it: false. */
-static bool take_whole(ax_pq_scan *s, uint32_t i, ax_buf **body)
-{
-    ax_fmt_share *h = s->req.share;
-    whole *w;
-    bool free;
-
-    *body = NULL;
-    pthread_mutex_lock(&h->lock);
-    w = &((shared *) h->state)->whole[i];
-    free = w->state == WHOLE_FREE;
-    if (free)
-        w->state = WHOLE_TAKEN;
-    else if (w->state == WHOLE_READY)
-        *body = ax_buf_ref(w->body);
-    pthread_mutex_unlock(&h->lock);
-    return free || *body != NULL;
-}
-
-static ax_status make_whole(ax_task *t, ax_pq_scan *s, uint32_t i, const ax_pq_page *p)
-{
-    ax_fmt_share *h = s->req.share;
-    const uint8_t *v, *end;
-    ax_buf *body = NULL;
-    ax_status st = ax_pq_page_body(t, &s->col[i], p, &body, &v, &end);
-    whole *w;
-
-    pthread_mutex_lock(&h->lock);
-    w = &((shared *) h->state)->whole[i];
-    w->state = st == AX_OK ? WHOLE_READY : WHOLE_FREE;
-    w->body = st == AX_OK ? ax_buf_ref(body) : NULL;
-    ax_fmt_share_tell(h);
-    pthread_mutex_unlock(&h->lock);
-    s->col[i].whole = body;
-    return st;
 }
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
@@ -177,16 +208,17 @@ static ax_status own_dictionary(ax_task *t, ax_pq_scan *s, ax_pq_col *c, const a
 }
 
 /* Decode the dictionary and give it away. */
-static ax_status make_dictionary(ax_task *t, ax_pq_scan *s, uint32_t i, const ax_pq_page *p)
+static ax_status make_dictionary(ax_task *t, ax_pq_scan *s, uint32_t i, const ax_pq_page *p,
+                                 ax_buf *body)
 {
     ax_fmt_share *h = s->req.share;
     ax_pq_col *c = &s->col[i];
-    ax_status st = ax_pq_dict_load(t, c, p);
-    whole *w;
+    ax_status st = ax_pq_dict_load(t, c, p, body);
+    ax_pq_whole *w;
 
     pthread_mutex_lock(&h->lock);
-    w = &((shared *) h->state)->whole[i];
-    w->dict_state = st == AX_OK ? WHOLE_READY : WHOLE_FREE;
+    w = &((ax_pq_shared *) h->state)->whole[i];
+    w->dict_state = st == AX_OK ? PQ_WHOLE_READY : PQ_WHOLE_FREE;
     w->dict = st == AX_OK ? c->dict : NULL;
     w->dict_bad = st == AX_OK ? c->dict_bad : NULL;
     ax_fmt_share_tell(h);
@@ -204,7 +236,7 @@ static ax_status share_dictionary(ax_task *t, ax_pq_scan *s, uint32_t i, bool *b
     ax_cur cur = c->cur;
     ax_pq_page p;
     uint8_t state;
-    whole *w;
+    ax_pq_whole *w;
 
     *behind = false;
     if (c->pages.n > 0 || c->dict != NULL || c->pos > 0 || c->page_no >= 0)
@@ -216,17 +248,23 @@ static ax_status share_dictionary(ax_task *t, ax_pq_scan *s, uint32_t i, bool *b
     }
     if (p.type != PQ_PAGE_DICTIONARY)
         return AX_OK;
+    w = &((ax_pq_shared *) h->state)->whole[i];
+    if (c->codec != AX_CDC_NONE && p.uncompressed > SMALL_PAGE_BYTES)
+    {
+        AX_TRY(ax_pq_team_page(t, s, c, &w->dict_page, &p, behind));
+        if (*behind)
+            return AX_OK;
+    }
     pthread_mutex_lock(&h->lock);
-    w = &((shared *) h->state)->whole[i];
     state = w->dict_state;
-    if (state == WHOLE_FREE)
-        w->dict_state = WHOLE_TAKEN;
+    if (state == PQ_WHOLE_FREE)
+        w->dict_state = PQ_WHOLE_TAKEN;
     pthread_mutex_unlock(&h->lock);
-    *behind = state == WHOLE_TAKEN;
+    *behind = state == PQ_WHOLE_TAKEN;
     if (*behind)
         return AX_OK;
-    if (state == WHOLE_FREE)
-        AX_TRY(make_dictionary(t, s, i, &p));
+    if (state == PQ_WHOLE_FREE)
+        AX_TRY(make_dictionary(t, s, i, &p, w->dict_page.body));
     else
         AX_TRY(own_dictionary(t, s, c, w->dict, w->dict_bad));
     c->cur = cur;
@@ -247,7 +285,7 @@ ax_status ax_pq_share_pages(ax_task *t, ax_pq_scan *s, bool *wait, uint32_t *epo
     {
         ax_pq_col *c = &s->col[i];
         ax_pq_page p;
-        ax_buf *body;
+        ax_pq_team *team;
         bool behind;
 
         if (c->staged || c->chunk == NULL || c->nread != NULL || c->in_nest)
@@ -261,15 +299,12 @@ ax_status ax_pq_share_pages(ax_task *t, ax_pq_scan *s, bool *wait, uint32_t *epo
         c->staged = true;
         if (!only_page(t, c, &p))
             continue;
-        if (!take_whole(s, i, &body))
-        {
-            c->staged = false;
-            *wait = true;
-            continue;
-        }
-        c->whole = body;
-        if (body == NULL)
-            AX_TRY(make_whole(t, s, i, &p));
+        team = &((ax_pq_shared *) h->state)->whole[i].page;
+        AX_TRY(ax_pq_team_page(t, s, c, team, &p, &behind));
+        if (!behind)
+            c->whole = ax_buf_ref(team->body);
+        c->staged = !behind;
+        *wait |= behind;
     }
     return AX_OK;
 }
