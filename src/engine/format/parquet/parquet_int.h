@@ -795,12 +795,15 @@ ax_status ax_pq_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
 ax_status ax_pq_scan_step(ax_task *t, ax_pq_scan *s, ax_fmt_event *ev) AX_MUST_USE;
 void ax_pq_scan_end(ax_pq_scan *s);
 
-/* Row groups for several scans.  alone: has another scan all rows, since memory is short?  (The
- * first to ask gets them, and no share.)  join, leave: at the scan's beginning and end.  bytes: does the
- * chunk of column i have to be fetched by this scan (MINE; give it to all then), or by another one
- * (OTHERS), or is it there (HERE; it was taken)?  pages: see that the columns whose bytes are there
- * have what is made for all.  *wait: another scan is at it, until the share's epoch is another than
- * *epoch.  claim: the next rows into s->claim. */
+/* Row groups for several scans.
+ * alone: has another scan all rows, since memory is short?  (The first to ask gets them, and no
+ *   share.)
+ * join, leave: at the scan's beginning and end.
+ * bytes: does the chunk of column i have to be fetched by this scan (MINE; give it to all then), or
+ *   by another one (OTHERS), or is it there (HERE; it was taken)?
+ * pages: see that the columns whose bytes are there have what is made for all.  *wait: another scan
+ *   is at it, until the share's epoch is another than *epoch.
+ * claim: the next rows into s->claim. */
 typedef enum ax_pq_whose { PQ_MINE, PQ_OTHERS, PQ_HERE } ax_pq_whose;
 ax_pq_whose ax_pq_share_bytes(ax_pq_scan *s, uint32_t i, uint32_t *epoch);
 void ax_pq_share_give(ax_pq_scan *s, uint32_t i);
