@@ -55,9 +55,22 @@ class Form:
         self.path = self.root if files == 1 else os.path.join(self.root, "*.parquet")
 
 
+def mergetree(rows, codec, threads=2):
+    """A data directory of ClickHouse with the table; made when it is not there."""
+    import gen_mergetree
+    root = os.path.join(folder(), f"mergetree_{codec}" + ("" if rows == 10_000_000 else f"_{short_count(rows)}"))
+    if not os.path.exists(root):
+        print(f"making {root}", file=sys.stderr)
+        gen_mergetree.make(make(Form(rows), threads), root, gen_mergetree.CODECS[codec])
+    return root
+
+
 def list_files(path):
-    """The files behind a path that may be a pattern."""
+    """The files behind a path that may be a pattern, or the data directory of a MergeTree table."""
     import glob
+    if os.path.isdir(path):
+        import gen_mergetree
+        return [os.path.join(d, f) for d, _, files in os.walk(gen_mergetree.table(path)[0]) for f in files]
     found = sorted(glob.glob(path)) if "*" in path else [path]
     if not found:
         raise FileNotFoundError(path)

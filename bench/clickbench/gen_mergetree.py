@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the ClickBench table as a MergeTree table, with ClickHouse itself (the Python package chdb).
+"""The ClickBench table as a MergeTree table, made by ClickHouse itself (the Python package chdb).
 
     bench/clickbench/gen_mergetree.py --data hits_10m.parquet --out DIR [--codec 'ZSTD(1)']
 
@@ -7,8 +7,8 @@ DIR becomes a data directory of ClickHouse with one table, bench.hits, of one me
 ClickBench's order.  `run --format mergetree` calls it when the directory is not there yet.
 """
 import argparse
-import glob
 import os
+import re
 import subprocess
 import sys
 
@@ -18,33 +18,39 @@ import clickbench as cb  # noqa: E402
 TYPES = {"smallint": "Int16", "integer": "Int32", "bigint": "Int64", "text": "String",
          "date": "Date", "timestamp": "DateTime('UTC')"}
 KEY = ("CounterID", "EventDate", "UserID", "EventTime", "WatchID")
+CODECS = {"lz4": "LZ4", "zstd": "ZSTD(1)", "none": "NONE"}
 
 
 def columns():
-    """Name in the file and ClickHouse's type of each column."""
-    return [(name, TYPES[kind]) for name, _, kind in cb.heap_columns()]
+    """The columns as CREATE TABLE has them."""
+    return ", ".join(f"{name} {TYPES[kind]}" for name, _, kind in cb.heap_columns())
 
 
-def make(data, out, codec):
+def make(source, out, codec):
     import chdb
-    cols = ", ".join(f"{name} {kind}" for name, kind in columns())
     part = out + ".part"
     c = chdb.connect(part)
     c.query("CREATE DATABASE bench ENGINE = Atomic")
-    c.query(f"CREATE TABLE bench.hits ({cols}) ENGINE = MergeTree ORDER BY ({', '.join(KEY)}) "
+    c.query(f"CREATE TABLE bench.hits ({columns()}) ENGINE = MergeTree ORDER BY ({', '.join(KEY)}) "
             f"SETTINGS default_compression_codec = {cb.literal(codec)}")
-    c.query(f"INSERT INTO bench.hits SELECT * FROM file({cb.literal(data)}, Parquet, {cb.literal(cols)})")
+    c.query(f"INSERT INTO bench.hits SELECT * FROM file({cb.literal(source)}, Parquet, {cb.literal(columns())})")
     c.query("OPTIMIZE TABLE bench.hits FINAL SETTINGS optimize_throw_if_noop = 1")
-    c.query("SYSTEM STOP MERGES bench.hits")
     c.close()
     os.rename(part, out)
     subprocess.run(["chmod", "-R", "a+rX", out], check=True)
 
 
-def table(out):
-    """The directory of bench.hits."""
-    return os.path.realpath(glob.glob(os.path.join(out, "store", "*", "*", "format_version.txt"))[0]
-                            .rsplit("/", 1)[0])
+def table(root):
+    """The directory of bench.hits in a data directory, and the file that defines it."""
+    return (os.path.realpath(os.path.join(root, "data", "bench", "hits")),
+            os.path.join(os.path.realpath(os.path.join(root, "metadata", "bench")), "hits.sql"))
+
+
+def schema(root, name="schema.sql"):
+    """The foreign table: types of its columns are those of the file, so no options tell them."""
+    path, definition = table(root)
+    text = re.sub(r", (epoch_unit|binary_as) '\w+'", "", cb.schema(path, name))
+    return text.replace("OPTIONS (path", f"OPTIONS (format 'mergetree', definition {cb.literal(definition)}, path")
 
 
 def main():
@@ -54,7 +60,7 @@ def main():
     a.add_argument("--codec", default="LZ4")
     o = a.parse_args()
     make(os.path.abspath(o.data), os.path.abspath(o.out), o.codec)
-    print(table(o.out))
+    print(table(o.out)[0])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import time
 
 import clickbench as cb
 import data
+import gen_mergetree
 
 OURS = "analytics_fdw"
 
@@ -115,7 +116,7 @@ class ClickHouse:
     def __init__(self, o):
         import chdb
         self.o = o
-        self.c = chdb.connect(":memory:")
+        self.c = chdb.connect(o.data if o.format == "mergetree" else ":memory:")
         memory = int(float(o.memory.upper().rstrip("B").rstrip("GM")) * (1 << (30 if "G" in o.memory.upper() else 20)))
         for k, v in (("max_threads", o.threads), ("max_memory_usage", memory),
                      ("output_format_json_quote_64bit_integers", 0)):
@@ -127,11 +128,10 @@ class ClickHouse:
         self.version = str(self.c.query("SELECT version()")).strip().strip('"')
 
     def open(self):
-        types = {"smallint": "Int16", "integer": "Int32", "bigint": "Int64", "text": "String",
-                 "date": "Date", "timestamp": "DateTime('UTC')"}
-        cols = ", ".join(f"{name} {types[kind]}" for name, _, kind in cb.heap_columns())
-        self.c.query("CREATE DATABASE bench ENGINE = Memory")
-        self.c.query(f"CREATE TABLE bench.hits ({cols}) ENGINE = File(Parquet, {data.literal(self.o.data)})")
+        if self.o.format != "mergetree":
+            self.c.query("CREATE DATABASE bench ENGINE = Memory")
+            self.c.query(f"CREATE TABLE bench.hits ({gen_mergetree.columns()}) "
+                         f"ENGINE = File(Parquet, {data.literal(self.o.data)})")
         self.c.query("USE bench")
 
     def rows(self, sql):
@@ -269,7 +269,8 @@ class Postgres:
 
     def open(self):
         if not self.declared:
-            self.cur.execute(cb.schema(self.o.data, self.o.schema))
+            schema = gen_mergetree.schema if self.o.format == "mergetree" else cb.schema
+            self.cur.execute(schema(self.o.data, self.o.schema))
         self.declared = True
 
     def restart(self):

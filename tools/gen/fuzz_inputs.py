@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Writes small Parquet files as inputs of the fuzz target parquet_file: fuzz_inputs.py DIR.
+"""Writes small inputs of fuzz targets: fuzz_inputs.py DIR for parquet_file, --skips DIR for
+mergetree_skip.
 
-The files of `make testdata` with few rows, and layouts that only old or odd writers have.
-Deterministic; the output is kept in test/fuzz/corpus/parquet_file.
+The files of `make testdata` with few rows, and layouts that only old or odd writers have; parts
+with skip indexes of all kinds. Deterministic; the output is kept in test/fuzz/corpus.
 """
 
 import os
+import struct
 import sys
+import tempfile
 
 import testdata
+from make_mergetree import Skip, write_part
 from make_parquet import Column, Field, Group, Layout, list_of_field, map_of_fields, write
 from variant import encode, metadata
 
@@ -105,9 +109,54 @@ def flat(folder):
     write(os.path.join(folder, "wide.parquet"), wide, [(1,) * len(wide)], Layout(dictionary=False))
 
 
+def archive(part):
+    """skp_idx.packed instead of the files of skip indexes."""
+    names = sorted(n for n in os.listdir(part) if n.startswith("skp_idx_"))
+    bodies = []
+    for name in names:
+        with open(os.path.join(part, name), "rb") as f:
+            bodies.append(f.read())
+        os.unlink(os.path.join(part, name))
+    at = 9 + sum(1 + len(n) + 24 for n in names)
+    out = struct.pack("<BQ", 1, len(names))
+    for name, body in zip(names, bodies):
+        out += bytes([len(name)]) + name.encode() + struct.pack("<QQQ", at, len(body), 0)
+        at += len(body)
+    with open(os.path.join(part, "skp_idx.packed"), "wb") as f:
+        f.write(out + b"".join(bodies))
+
+
+def skips(folder):
+    columns = [Column("id", "int64", True), Column("s", "string", True), Column("t", "string"),
+               Column("n", "int32"), Column("d", "date", True), Column("f", "double")]
+    rows = [(n, "word %d x" % (n % 7), None if n % 5 == 0 else "text %d" % (n // 9),
+             None if n % 6 == 0 else n % 13, 19000 + n // 20, n / 4) for n in range(60)]
+    kinds = [Skip("a", "n", "minmax", 1), Skip("b", "t", "set(0)", 2), Skip("c", "n", "set(4)", 1),
+             Skip("d", "s", "bloom_filter", 1), Skip("e", "n", "bloom_filter", 3),
+             Skip("f", "s", "tokenbf_v1(16, 2, 1)", 1),
+             Skip("g", "t", "ngrambf_v1(3, 16, 2, 0)", 2), Skip("h", "d", "minmax", 2),
+             Skip("i", "f", "minmax", 1), Skip("j", "f", "set(9)", 1)]
+    for name in ("wide", "compact", "packed"):
+        with tempfile.TemporaryDirectory() as part:
+            write_part(part, columns, rows, ("id",), 10, name == "compact", skips=kinds)
+            if name == "packed":
+                archive(part)
+            with open(os.path.join(part, "options"), "w", encoding="utf-8") as f:
+                f.write("".join("index=" + x.definition()[len("INDEX "):] + "\n" for x in kinds))
+            with open(os.path.join(folder, name), "wb") as out:
+                for member in sorted(os.listdir(part)):
+                    with open(os.path.join(part, member), "rb") as f:
+                        data = f.read()
+                    out.write(bytes([len(member)]) + member.encode() + struct.pack("<I", len(data)))
+                    out.write(data)
+
+
 def main():
-    folder = sys.argv[1]
+    folder = sys.argv[-1]
     os.makedirs(folder, exist_ok=True)
+    if sys.argv[1] == "--skips":
+        skips(folder)
+        return
     for make in (kinds, texts, variants, nested, flat):
         make(folder)
 
