@@ -108,6 +108,13 @@ SELECT quantity % 4, sum(round(amount::numeric, 1)) FROM events GROUP BY 1 ORDER
 SELECT date_trunc('week', c_timestamp), date_trunc('quarter', c_timestamp), count(*) FROM types GROUP BY 1, 2;
 SELECT date_trunc('decade', c_timestamp), date_trunc('century', c_timestamp), count(*) FROM types GROUP BY 1, 2;
 SELECT date_trunc('millennium', c_timestamp), date_trunc('milliseconds', c_timestamp), count(*) FROM types GROUP BY 1, 2;
+-- Keys that are grouped as something narrower; infinities.
+SELECT extract(minute FROM ts), kind, count(*) FROM events GROUP BY 1, 2 ORDER BY count(*) DESC, 1, 2 LIMIT 7;
+SELECT extract(year FROM t), extract(month FROM t), extract(second FROM t), count(*) FROM (SELECT CASE id % 4 WHEN 0 THEN 'infinity' WHEN 1 THEN '-infinity'::timestamp ELSE ts END AS t FROM events) e GROUP BY 1, 2, 3 HAVING extract(year FROM t) > 0;
+SELECT extract(isoyear FROM t), extract(day FROM t), sum(id) FROM (SELECT CASE id % 4 WHEN 0 THEN 'infinity' WHEN 1 THEN '-infinity'::date WHEN 2 THEN NULL ELSE day END AS t, id FROM events) e GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT quantity::text, customer::numeric, (quantity > 20)::text, count(*) FROM events GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT 50;
+SELECT quantity::text || 'x', quantity::text, max(customer::numeric) FROM events GROUP BY 1, 2;
+SELECT extract(hour FROM c_timestamp::time), extract(microseconds FROM c_timestamp::time), count(*) FROM types GROUP BY 1, 2;
 SELECT extract(week FROM c_date), extract(isoyear FROM c_timestamp), count(*) FROM types GROUP BY 1, 2;
 SELECT extract(second FROM c_timestamp), extract(milliseconds FROM c_timestamp), count(*) FROM types GROUP BY 1, 2;
 SELECT extract(julian FROM c_timestamp), extract(julian FROM c_date), count(*) FROM types GROUP BY 1, 2;

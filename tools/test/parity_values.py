@@ -161,6 +161,9 @@ for _line in ("REGEX_C", "NOT_REGEX_C"):
 
 # SQL for lines that are no function of the server; {T} stands for each type's name in columns.
 FORMS = {
+    # What GROUP BY makes of EXTRACT: see algebra.c.
+    "FIELD": ["extract(minute FROM a_timestamp)"],
+    "FIELD_NUMERIC": ["extract(year FROM a_date)"],
     "DISTINCT": ["a_{T} IS DISTINCT FROM b_{T}"],
     "NOT_DISTINCT": ["a_{T} IS NOT DISTINCT FROM b_{T}"],
     "NOT": ["NOT a_boolean"],

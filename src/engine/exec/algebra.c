@@ -3,7 +3,11 @@
  *      sum(e + c)  ->  sum(e) + c count(e)          and avg alike; e - c, c + e too
  *
  * Many sums over one column then share one state.  e + c must not be able to overflow, which would
- * be an error of the row: the range of e is known from its type, or from what it is made of. */
+ * be an error of the row: the range of e is known from its type, or from what it is made of.
+ *
+ *      group by extract(minute from t)  ->  group by an integer, numeric once per group
+ *
+ * Keys that follow from others are left out, and keys become as narrow as they go. */
 #include "exec/exec_int.h"
 
 typedef struct range { ax_i128 low, high; } range;
@@ -137,4 +141,58 @@ uint32_t ax_keys_determined(ax_expr *const *key, uint32_t nkeys, bool may_raise,
         return n;
     drop[0] = false; /* no key at all would make a group of no rows */
     return n - 1;
+}
+
+/* Does fn map no two unequal values of these types to equal ones, and raise on none? */
+static bool injective(const ax_expr *e)
+{
+    uint8_t from = e->nargs > 0 ? e->arg[0]->type.id : AX_T_NONE;
+
+    if (e->kind != AX_X_CALL || e->can_raise)
+        return false;
+    switch (e->fn)
+    {
+        case AX_FN_TO_NUMERIC: return is_int(from);
+        case AX_FN_TO_TEXT: return is_int(from) || from == AX_T_BOOL || from == AX_T_UUID;
+        default: return false;
+    }
+}
+
+/* extract of a field that fits into an integer, and never is one of the extremes. */
+static bool small_field(const ax_expr *e)
+{
+    const ax_expr *unit = e->nargs > 0 ? e->arg[0] : NULL;
+    ax_unit u;
+
+    if (e->kind != AX_X_CALL || e->fn != AX_FN_EXTRACT || unit->kind != AX_X_CONST
+        || unit->u.val.null)
+        return false;
+    u = ax_unit_parse(unit->u.val.u.s.p, unit->u.val.u.s.len);
+    return u != AX_UNIT_NONE && u < AX_UNIT_JULIAN;
+}
+
+ax_status ax_key_split(ax_task *t, ax_arena *a, ax_expr *key, uint32_t col, ax_expr **in,
+                       ax_expr **out)
+{
+    ax_expr *arg[2] = {NULL, NULL};
+
+    if (small_field(key))
+    {
+        AX_TRY(ax_expr_call(t, a, AX_FN_FIELD, key->arg, 2, in));
+        arg[0] = key->arg[0];
+        AX_TRY(ax_expr_col(t, a, col, (*in)->type, &arg[1]));
+        AX_TRY(ax_expr_call(t, a, AX_FN_FIELD_NUMERIC, arg, 2, out));
+    }
+    else if (injective(key))
+    {
+        AX_TRY(ax_key_split(t, a, key->arg[0], col, in, &arg[0]));
+        AX_TRY(ax_expr_call(t, a, key->fn, arg, 1, out));
+    }
+    else
+    {
+        *in = key;
+        return ax_expr_col(t, a, col, key->type, out);
+    }
+    (*out)->type = key->type;
+    return AX_OK;
 }

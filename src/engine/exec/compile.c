@@ -474,25 +474,25 @@ static ax_status top_groups(compiler *c, const above *up, ax_sink *s)
     return AX_OK;
 }
 
-/* Group by the keys that the others follow from, and compute the others of each group: put into
- * *up.  A key that raises is computed for all groups then, unless a limit ends the query early. */
+/* Group by the keys that the others follow from, each as narrow as it goes, and compute the others
+ * of each group: put into *up.  A key that raises is computed for all groups then, unless a limit
+ * ends the query early. */
 static ax_status fewer_keys(compiler *c, const ax_node *n, above *up, ax_expr **key,
                             uint32_t *nkeys)
 {
     uint32_t all = n->u.agg.nkeys, ncols = n->child[0]->ncols, kept = 0, *to;
-    bool *have, *drop;
+    bool *have, *drop, changed;
     ax_expr **out;
     ax_op *op;
 
     *nkeys = all;
     if (all > 0)
         memcpy(key, n->u.agg.key, sizeof *key * all);
-    if (all < 2 || (c->x->o.allow & AX_ALLOW_ALGEBRA) == 0)
+    if (all == 0 || (c->x->o.allow & AX_ALLOW_ALGEBRA) == 0)
         return AX_OK;
     AX_NEW(c->t, have, (bool *) ax_arena_alloc0(c->a, ncols + 1));
     AX_NEW(c->t, drop, (bool *) ax_arena_alloc0(c->a, all));
-    if (ax_keys_determined(n->u.agg.key, all, up->limits == NULL, have, ncols, drop) == 0)
-        return AX_OK;
+    changed = ax_keys_determined(n->u.agg.key, all, up->limits == NULL, have, ncols, drop) > 0;
     AX_NEW(c->t, to, (uint32_t *) ax_arena_alloc0(c->a, (ncols + 1) * sizeof *to));
     AX_NEW(c->t, out, (ax_expr **) ax_arena_alloc(c->a, (n->ncols + 1) * sizeof *out));
     for (uint32_t i = 0; i < all; i++)
@@ -501,9 +501,11 @@ static ax_status fewer_keys(compiler *c, const ax_node *n, above *up, ax_expr **
             continue;
         if (key[i]->kind == AX_X_COL)
             to[key[i]->u.col] = kept;
-        AX_TRY(ax_expr_col(c->t, c->a, kept, key[i]->type, &out[i]));
-        key[kept++] = key[i];
+        AX_TRY(ax_key_split(c->t, c->a, n->u.agg.key[i], kept, &key[kept], &out[i]));
+        changed |= key[kept++] != n->u.agg.key[i];
     }
+    if (!changed)
+        return AX_OK;
     for (uint32_t i = 0; i < all; i++)
         if (drop[i])
             AX_TRY(ax_exec_renumber(c->t, c->a, n->u.agg.key[i], to, &out[i]));

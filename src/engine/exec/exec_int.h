@@ -496,6 +496,12 @@ void ax_cache_put(ax_cache *c, const char *path, const ax_format *f, const char 
 /* Replaces the argument of sum or avg by one that is less by a constant, which is returned. */
 int64_t ax_sum_split(ax_expr **arg);
 
+/* A key as a function, which cannot raise, of a narrower one: equal keys are of equal narrow ones
+ * alone.  *in: the narrow one, *out: the key, where column `col` has that; *in == key: there is
+ * none, *out is the column. */
+ax_status ax_key_split(ax_task *t, ax_arena *a, ax_expr *key, uint32_t col, ax_expr **in,
+                       ax_expr **out) AX_MUST_USE;
+
 /* Which keys are functions of the others, so that grouping by the others suffices?  may_raise: also
  * of those that can raise.  have: [ncols] of the input, all false; true in the end for columns that
  * are keys and stay.  drop: [nkeys].  Returns how many; never all. */

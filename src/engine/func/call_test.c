@@ -85,6 +85,21 @@ static const struct
 #include "func/time_cases.inc"
 };
 
+/* The two steps in which keys have it. */
+static void field_is_extract(const ax_value *args, const ax_value *want)
+{
+    bool raises;
+    ax_value two[2] = {args[0], apply(AX_FN_FIELD, args, 2, &raises)}, r;
+
+    assert_true(!raises && !two[1].null);
+    assert_int_equal(two[1].type.id, AX_T_INT4);
+    r = apply(AX_FN_FIELD_NUMERIC, two, 2, &raises);
+    assert_false(raises);
+    assert_true(r.u.num.v == want->u.num.v || r.u.num.special != AX_NUM_FINITE);
+    assert_int_equal(r.u.num.special, want->u.num.special);
+    assert_int_equal(r.u.num.dscale, want->u.num.dscale);
+}
+
 static void test_time(void **state)
 {
     static const char *const ex[] = {"second",  "MINUTE", "hour", "day",    "month",
@@ -105,6 +120,7 @@ static void test_time(void **state)
             assert_true(!raises && !r.null);
             assert_int_equal(r.u.num.dscale, k == 0 ? 6 : 0);
             assert_int_equal((int64_t) r.u.num.v, cases[i].extract[k]);
+            field_is_extract(args, &r);
         }
         for (uint32_t k = 0; k < 8; k++)
         {
@@ -135,6 +151,11 @@ static void test_time_infinite(void **state)
     args[1].u.i = INT64_MIN;
     r = apply(AX_FN_EXTRACT, args, 2, &raises);
     assert_int_equal(r.u.num.special, AX_NUM_NINF);
+    field_is_extract(args, &r);
+    args[1].u.i = INT64_MAX;
+    r = apply(AX_FN_EXTRACT, args, 2, &raises);
+    assert_int_equal(r.u.num.special, AX_NUM_PINF);
+    field_is_extract(args, &r);
     args[0] = text("epoch");
     args[1].u.i = -1;
     r = apply(AX_FN_EXTRACT, args, 2, &raises);

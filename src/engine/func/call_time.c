@@ -208,6 +208,72 @@ static ax_status run_extract_time(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
+/* Fields of finite timestamps; false: some are not. */
+static bool ts_fields(ax_unit u, const int64_t *in, int32_t *out, uint32_t n)
+{
+    enum { STEP = 256 };
+    int64_t field[STEP];
+    bool finite = true;
+
+    for (uint32_t at = 0; at < n; at += STEP)
+    {
+        uint32_t k = n - at < STEP ? n - at : STEP;
+
+        ax_ts_field_run(u, in + at, field, k);
+        for (uint32_t i = 0; i < k; i++)
+        {
+            finite &= ax_ts_finite(in[at + i]);
+            out[at + i] = (int32_t) field[i];
+        }
+    }
+    return finite;
+}
+
+static ax_status run_field(const ax_call *c, ax_call_io *io)
+{
+    const void *in = io->arg[1]->u.data;
+    ax_type_id type = (ax_type_id) io->arg[1]->type.id;
+    int32_t *out = (int32_t *) io->data;
+    ax_unit u = (ax_unit) c->unit;
+
+    if (type == AX_T_TIMESTAMP && is_dense(io) && ts_fields(u, (const int64_t *) in, out, io->n))
+        return AX_OK;
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i);
+        bool known = true;
+        ax_num x;
+
+        if (ax_io_null(io, row))
+            continue;
+        if (type == AX_T_TIME)
+            x = time_field(u, ((const int64_t *) in)[row]);
+        else
+            known = type == AX_T_DATE ? ax_date_extract(u, ((const int32_t *) in)[row], &x)
+                                      : ax_ts_extract(u, ((const int64_t *) in)[row], &x);
+        if (!known)
+            set_null(io, row);
+        else
+            out[row] = x.special == AX_NUM_NINF   ? INT32_MIN
+                       : x.special == AX_NUM_PINF ? INT32_MAX
+                                                  : (int32_t) x.v;
+    }
+    return AX_OK;
+}
+
+static ax_status run_field_numeric(const ax_call *c, ax_call_io *io)
+{
+    const int32_t *in = (const int32_t *) io->arg[1]->u.data;
+    ax_num *out = (ax_num *) io->data;
+
+    for (uint32_t i = 0; i < io->n; i++)
+        out[i] = in[i] == INT32_MIN   ? (ax_num){.special = AX_NUM_NINF}
+                 : in[i] == INT32_MAX ? (ax_num){.special = AX_NUM_PINF}
+                                      : (ax_num){.v = in[i],
+                                                 .dscale = ax_unit_scale((ax_unit) c->unit)};
+    return AX_OK;
+}
+
 static ax_status run_part(const ax_call *c, ax_call_io *io)
 {
     const int64_t *in = (const int64_t *) io->arg[1]->u.data;
@@ -346,6 +412,18 @@ static ax_status bind_unit(ax_task *t, ax_call *c, ax_type value)
         ok = ax_unit_of_ts(u);
         c->run = run_part;
     }
+    else if (c->fn == AX_FN_FIELD_NUMERIC)
+    {
+        ok = u < AX_UNIT_JULIAN;
+        c->run = run_field_numeric;
+    }
+    else if (c->fn == AX_FN_FIELD)
+    {
+        ok = u != AX_UNIT_NONE && u < AX_UNIT_JULIAN
+          && (value.id != AX_T_DATE || ax_unit_of_date(u))
+          && (value.id != AX_T_TIME || u <= AX_UNIT_HOUR);
+        c->run = run_field;
+    }
     else if (value.id == AX_T_TIME)
     {
         ok = (u >= AX_UNIT_MICROSECOND && u <= AX_UNIT_HOUR) || u == AX_UNIT_EPOCH;
@@ -387,6 +465,8 @@ ax_status ax_bind_time(ax_task *t, ax_call *c, const ax_type *args)
         case AX_FN_TS_DIFF_WRAP: c->run = run_ts_diff; return AX_OK;
         case AX_FN_DATE_BIN: c->run = run_bin; return AX_OK;
         case AX_FN_EXTRACT:
+        case AX_FN_FIELD:
+        case AX_FN_FIELD_NUMERIC:
         case AX_FN_DATE_PART:
         case AX_FN_DATE_TRUNC: return bind_unit(t, c, args[1]);
         default: return ax_fail(t, AX_EUNSUPPORTED, "no such function of dates");

@@ -176,7 +176,9 @@ static const char *resolve_time(ax_fn fn, const ax_type *args, ax_fn_shape *out)
 
     switch (fn)
     {
+        case AX_FN_FIELD_NUMERIC: ok = args[0].id == AX_T_TEXT && args[1].id == AX_T_INT4; break;
         case AX_FN_EXTRACT:
+        case AX_FN_FIELD:
             ok = args[0].id == AX_T_TEXT
               && (args[1].id == AX_T_TIMESTAMP || args[1].id == AX_T_DATE
                   || args[1].id == AX_T_TIME);
@@ -316,6 +318,8 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_MOD:
             return resolve_arith(args, nargs, false, out);
         case AX_FN_EXTRACT:
+        case AX_FN_FIELD:
+        case AX_FN_FIELD_NUMERIC:
         case AX_FN_TS_DIFF:
         case AX_FN_TS_DIFF_WRAP:
         case AX_FN_ISFINITE:
