@@ -99,3 +99,16 @@ SELECT count(*), sum(b) FROM sums;
 SET analytics_fdw.verify_checksums = off;
 SELECT count(*), sum(b) FROM sums;
 RESET analytics_fdw.verify_checksums;
+
+-- bytes without annotation
+\set path :testdata '/cases/addresses.parquet'
+CREATE FOREIGN TABLE addresses (id int, a inet OPTIONS (binary_as 'inet')) SERVER analytics_fdw OPTIONS (path :'path');
+SELECT * FROM addresses WHERE id < 4 ORDER BY id;
+SELECT id FROM addresses WHERE id < 4 AND a << '192.0.2.0/24';
+SELECT a FROM addresses WHERE id = 5;
+ALTER FOREIGN TABLE addresses ALTER a TYPE text, ALTER a OPTIONS (SET binary_as 'hex');
+SELECT * FROM addresses ORDER BY id;
+SELECT id FROM addresses WHERE a = '616263';
+SELECT max(length(a)), min(a) FROM addresses;
+ALTER FOREIGN TABLE addresses ALTER a TYPE uuid;
+SELECT * FROM addresses;

@@ -81,7 +81,8 @@ static const AfdwWord epoch_words[] = {
 	{"days", AX_EPOCH_DAYS}, {NULL, 0}
 };
 static const AfdwWord binary_words[] = {
-	{"text", AX_BIN_TEXT}, {"uuid", AX_BIN_UUID}, {NULL, 0}
+	{"text", AX_BIN_TEXT}, {"uuid", AX_BIN_UUID}, {"inet", AX_BIN_INET}, {"hex", AX_BIN_HEX},
+	{NULL, 0}
 };
 
 static const AfdwWord encoding_words[] = {

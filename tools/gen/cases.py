@@ -145,6 +145,9 @@ def cases(folder):
         keys=(("drill.version", "1.9.0"), ("drill-writer.version", "2")))
     put("drill_maybe", number + [Column("d", "date")], list(enumerate(drill + [7])),
         row_group_rows=2, created_by="parquet-mr version 1.8.1-drill-r0 (build 1)")
+    put("addresses", number + [Column("a", "binary")], list(enumerate(
+        [bytes([192, 0, 2, 1]), bytes.fromhex("20010db8000000000000000000000001"), None,
+         bytes(16), b"", b"abc"])), dictionary=True)
     put("nodate", [Column("d", "date")], [(-2**31,)])
     # Lengths of statistics that no value of the type has, and one that no file could hold.
     put("badstats", [Column("a", "int32")], [(v,) for v in (1, 2, 3, 4)], row_group_rows=2,

@@ -121,7 +121,9 @@ typedef struct ax_delete_ref
 
 typedef enum ax_epoch { AX_EPOCH_NONE, AX_EPOCH_S, AX_EPOCH_MS, AX_EPOCH_US, AX_EPOCH_NS,
     AX_EPOCH_DAYS } ax_epoch;
-typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID } ax_binary_as;
+/* Bytes without annotation.  INET: addresses of 4 or 16 bytes, as text; HEX: two digits a byte. */
+typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID, AX_BIN_INET, AX_BIN_HEX }
+    ax_binary_as;
 /* Which calendar dates before 1582-10-15 were written by; AUTO: as the file tells. */
 typedef enum ax_calendar { AX_CAL_AUTO, AX_CAL_PROLEPTIC, AX_CAL_HYBRID } ax_calendar;
 /* Dates of old versions of Drill are corrected: of files that tell, of all that may be, of none. */

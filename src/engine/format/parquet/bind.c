@@ -255,7 +255,7 @@ static bool float_conv(ax_pq_conv *c)
     return true;
 }
 
-static bool bytes_conv(ax_pq_conv *c)
+static bool bytes_conv(ax_pq_conv *c, uint8_t binary_as)
 {
     const ax_pq_logical *lt = &c->leaf->lt;
 
@@ -267,7 +267,10 @@ static bool bytes_conv(ax_pq_conv *c)
         case AX_T_JSONB:
             c->kind = CONV_STR;
             c->rewrite = lt->kind == LT_UUID ? REWRITE_UUID
-                         : lt->kind == LT_DECIMAL ? REWRITE_DECIMAL : REWRITE_NOT;
+                         : lt->kind == LT_DECIMAL ? REWRITE_DECIMAL
+                         : lt->kind != LT_NONE ? REWRITE_NOT
+                         : binary_as == AX_BIN_INET ? REWRITE_INET
+                         : binary_as == AX_BIN_HEX ? REWRITE_HEX : REWRITE_NOT;
             c->check_text = c->rewrite == REWRITE_NOT;
             /* mended text has another order, and other values, than bounds */
             c->ordered = c->type.id == AX_T_TEXT && c->mend == AX_ENC_FAIL && c->check_text;
@@ -354,15 +357,16 @@ static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
 ax_status ax_pq_conv_make(ax_task *t, const ax_pq_file *f, const ax_pq_leaf *l,
                           const ax_colspec *col, ax_pq_conv *c)
 {
+    static const char *const binary[] = {"", "text", "uuid", "inet", "hex"};
     static const uint8_t widths[] = {1, 4, 4, 8, 8, 4, 8, 0, 12, 0, 0};
     bool ok;
 
     AX_CHECK(t, l->field->refusal == NULL, AX_EUNSUPPORTED, "column of type %s cannot be read: %s",
              l->field->source_type, l->field->refusal);
-    AX_CHECK(t, (col->binary_as != AX_BIN_TEXT || ax_type_is_str(col->type))
-                 && (col->binary_as != AX_BIN_UUID || col->type.id == AX_T_UUID),
-             AX_ETYPE, "bytes taken as %s cannot be read as %s",
-             col->binary_as == AX_BIN_TEXT ? "text" : "uuid",
+    AX_CHECK(t, col->binary_as == AX_BIN_NONE || (col->binary_as == AX_BIN_UUID
+                                                      ? col->type.id == AX_T_UUID
+                                                      : ax_type_is_str(col->type)),
+             AX_ETYPE, "bytes taken as %s cannot be read as %s", binary[col->binary_as],
              ax_type_name((ax_type_id) col->type.id));
     memset(c, 0, sizeof *c);
     c->leaf = l;
@@ -404,7 +408,7 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_file *f, const ax_pq_leaf *l,
             ok = float_conv(c);
             break;
         default:
-            ok = bytes_conv(c);
+            ok = bytes_conv(c, col->binary_as);
     }
     if (c->type.id == AX_T_DATE || c->type.id == AX_T_TIMESTAMP || c->type.id == AX_T_TIMESTAMPTZ)
         c->out_of_range = col->out_of_range;

@@ -312,7 +312,8 @@ typedef enum ax_pq_convkind
     CONV_NEST      /* a group or a repeated field, see ax_pq_nest */
 } ax_pq_convkind;
 
-typedef enum ax_pq_rewrite_kind { REWRITE_NOT, REWRITE_UUID, REWRITE_DECIMAL } ax_pq_rewrite_kind;
+typedef enum ax_pq_rewrite_kind { REWRITE_NOT, REWRITE_UUID, REWRITE_DECIMAL, REWRITE_INET,
+    REWRITE_HEX } ax_pq_rewrite_kind;
 
 struct ax_pq_conv;
 

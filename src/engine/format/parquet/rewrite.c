@@ -1,5 +1,6 @@
 /* Strings that do not stand in the file as they are wanted: text with bytes that PostgreSQL does
- * not accept, under an encoding_check that mends it; UUIDs, and numbers of any length, as text.
+ * not accept, under an encoding_check that mends it; UUIDs, addresses, bytes as hex digits, and
+ * numbers of any length, as text.
  *
  *   remove    bytes that are not UTF-8, and NULs, are left out
  *   replace   each becomes U+FFFD: one for a sequence as far as it could have been a character (The
@@ -8,6 +9,8 @@
 #include "parquet_int.h"
 
 #include "func/func.h"
+
+#include <arpa/inet.h>
 
 /* Bytes at p that do not make a character, but could be the beginning of one; at least 1. */
 static uint32_t subpart(const uint8_t *p, uint32_t n)
@@ -68,6 +71,58 @@ static void uuid_text(const uint8_t *p, uint8_t *out)
     }
 }
 
+static uint32_t hex_text(const uint8_t *p, uint32_t n, uint8_t *out)
+{
+    static const char digit[] = "0123456789abcdef";
+
+    for (uint32_t i = 0; i < n; i++)
+    {
+        out[2 * i] = (uint8_t) digit[p[i] >> 4];
+        out[2 * i + 1] = (uint8_t) digit[p[i] & 15];
+    }
+    return 2 * n;
+}
+
+/* Bytes that are no address become what the server's input function refuses, in their row. */
+static uint32_t inet_text(const uint8_t *p, uint32_t n, uint8_t *out)
+{
+    char buf[INET6_ADDRSTRLEN];
+    uint32_t len;
+
+    if (n != 4 && n != 16)
+    {
+        memcpy(out, "\\x", 2);
+        return 2 + hex_text(p, n, out + 2);
+    }
+    (void) inet_ntop(n == 4 ? AF_INET : AF_INET6, p, buf, sizeof buf);
+    len = (uint32_t) strlen(buf);
+    memcpy(out, buf, len);
+    return len;
+}
+
+/* The most bytes that n become. */
+static uint64_t room(const ax_pq_conv *c, uint32_t n)
+{
+    switch (c->rewrite)
+    {
+        case REWRITE_UUID: return 36;
+        case REWRITE_HEX: return 2 * (uint64_t) n;
+        case REWRITE_INET: return 2 * (uint64_t) n + INET6_ADDRSTRLEN;
+        default: return 3 * (uint64_t) n;
+    }
+}
+
+static uint32_t rewrite_one(const ax_pq_conv *c, const uint8_t *p, uint32_t n, uint8_t *out)
+{
+    switch (c->rewrite)
+    {
+        case REWRITE_UUID: uuid_text(p, out); return 36;
+        case REWRITE_HEX: return hex_text(p, n, out);
+        case REWRITE_INET: return inet_text(p, n, out);
+        default: return mend(c->mend, p, n, out);
+    }
+}
+
 static ax_status decimals(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t *off,
                           uint32_t *len, uint32_t n, const uint8_t **base)
 {
@@ -116,18 +171,12 @@ ax_status ax_pq_rewrite(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t *
     if (c->rewrite == REWRITE_DECIMAL)
         return decimals(t, a, c, off, len, n, base);
     for (i = 0; i < n; i++)
-        total += c->rewrite == REWRITE_UUID ? 36 : 3 * (uint64_t) len[i];
+        total += room(c, len[i]);
     AX_CHECK(t, total <= INT32_MAX, AX_ELIMIT, "strings of one batch are longer than the limit");
     AX_NEW(t, out, (uint8_t *) ax_arena_values(a, (size_t) total + 1));
     for (i = 0; i < n; i++)
     {
-        if (c->rewrite == REWRITE_UUID)
-        {
-            uuid_text(*base + off[i], out + at);
-            len[i] = 36;
-        }
-        else
-            len[i] = mend(c->mend, *base + off[i], len[i], out + at);
+        len[i] = rewrite_one(c, *base + off[i], len[i], out + at);
         off[i] = at;
         at += len[i];
     }
