@@ -121,7 +121,7 @@ static void ask(ax_opener *o)
                                        : ax_format_guess(f->path, NULL, 0, NULL, 0);
     o->known = (ax_io_known){f->size, f->mtime_ns, f->etag};
     o->req[0] = (ax_io_req){.kind = AX_IO_STAT,
-                            .uri = f->path,
+                            .uri = f->stat != NULL ? f->stat : f->path,
                             .id = &o->id,
                             .known = f->listed ? &o->known : NULL};
     fetch_own(o, 1);

@@ -68,12 +68,28 @@ size_t ax_io_scheme_len(const char *uri)
     return strncmp(uri + n, "://", 3) == 0 ? n : 0;
 }
 
+const char *ax_io_slice(const char *uri, uint64_t *off, uint64_t *len)
+{
+    unsigned long long o, l;
+    int n = 0;
+
+    if (strncmp(uri, "slice://", 8) != 0 || !isdigit((unsigned char) uri[8]) ||
+        sscanf(uri + 8, "%19llu+%19llu/%n", &o, &l, &n) != 2 || n == 0)
+        return NULL;
+    *off = o;
+    *len = l;
+    return uri + 8 + n;
+}
+
 const char *ax_io_local_path(const char *uri)
 {
     size_t n = ax_io_scheme_len(uri);
+    uint64_t off, len;
 
     if (n == 0)
         return uri;
+    if (n == 5 && strncmp(uri, "slice", 5) == 0)
+        return ax_io_slice(uri, &off, &len);
     return n == 4 && strncmp(uri, "file", 4) == 0 ? uri + 7 : NULL;
 }
 

@@ -16,6 +16,9 @@
  * files, ETag or generation for remote ones.  A version that changes under a reader is an error
  * (ECHANGED), never mixed data: local files are checked again when the last reader closes a split.
  *
+ * slice://<offset>+<length>/<path> is a stretch of a local file, as if it were a file of its own: a
+ * member of an archive.
+ *
  * Local files are read with pread, never mapped: a truncated file must not kill a process.  Pipes,
  * devices and directories are refused without blocking.  Every descriptor is O_CLOEXEC.
  *

@@ -26,11 +26,12 @@ typedef enum ax_io_where { AX_IO_LOCAL, AX_IO_MEMORY, AX_IO_REMOTE } ax_io_where
 struct ax_io_file
 {
     _Atomic int32_t refs;
-    ax_io_where where;       /* this and the next four: immutable */
+    ax_io_where where;       /* this and the next six: immutable */
     ax_io *io;               /* borrowed; outlives all files */
     ax_io_id id;
     char *name;              /* owned: as the user would write it */
-    const char *path;        /* LOCAL: in name, behind file:// */
+    const char *path;        /* LOCAL: in name, behind file:// or slice://.../ */
+    uint64_t base, whole;    /* LOCAL: where a slice begins, and the size of the file around it */
     const ax_io_backend *backend; /* REMOTE: borrowed from io */
     void *handle;            /* REMOTE: owned, the backend's */
     ax_buf *bytes;           /* MEMORY: owned reference */
@@ -100,8 +101,11 @@ struct ax_io
 /* Scheme of a URI as a length, 0 for a plain path. */
 size_t ax_io_scheme_len(const char *uri);
 
-/* The local path of a URI without scheme or with file://; NULL for other schemes. */
+/* The local path of a URI without scheme, with file:// or slice://; NULL for other schemes. */
 const char *ax_io_local_path(const char *uri);
+
+/* Where slice://<off>+<len>/<path> has its path; NULL: the URI is none. */
+const char *ax_io_slice(const char *uri, uint64_t *off, uint64_t *len);
 
 /* The registered backend of a URI's scheme. */
 ax_status ax_io_backend_find(ax_task *t, ax_io *io, const char *uri, const ax_io_backend **out)

@@ -287,6 +287,34 @@ static void descriptors_are_bounded(void **state)
     assert_int_equal(x->io->open_files, 0);
 }
 
+static void slices_are_files_of_their_own(void **state)
+{
+    fixture *x = (fixture *) *state;
+    const char *path = put_file(x, "archive", blob, 1000);
+    ax_io_file *f, *g;
+    char uri[300];
+    ax_buf *b;
+
+    snprintf(uri, sizeof uri, "slice://100+50/%s", path);
+    assert_ok(x, ax_io_open(&x->t, x->io, uri, &f));
+    assert_int_equal(ax_io_file_size(f), 50);
+    assert_ok(x, ax_io_read(&x->t, x->io, f, 10, 40, &b));
+    assert_memory_equal(b->data, blob + 110, 40);
+    ax_buf_unref(b);
+    assert_fails(x, AX_ECORRUPT, ax_io_read(&x->t, x->io, f, 10, 41, &b));
+    ax_error_clear(&x->t.err);
+    assert_ok(x, ax_io_file_check(&x->t, f));
+    snprintf(uri, sizeof uri, "slice://200+50/%s", path);
+    assert_ok(x, ax_io_open(&x->t, x->io, uri, &g));
+    assert_false(ax_io_id_equal(ax_io_file_id(f), ax_io_file_id(g)));
+    ax_io_file_unref(g);
+    ax_io_file_unref(f);
+    snprintf(uri, sizeof uri, "slice://1000+1/%s", path);
+    assert_fails(x, AX_ECORRUPT, ax_io_open(&x->t, x->io, uri, &f));
+    ax_error_clear(&x->t.err);
+    assert_null(ax_io_local_path("slice://1/x"));
+}
+
 /* The rest of the process may leave less than the limit: idle ones make way. */
 static void idle_descriptors_make_way_when_the_kernel_has_none(void **state)
 {
@@ -1107,6 +1135,7 @@ int main(void)
         TEST(schemes_are_told_apart),
         TEST(a_changed_file_is_noticed),
         TEST(descriptors_are_bounded),
+        TEST(slices_are_files_of_their_own),
         TEST(idle_descriptors_make_way_when_the_kernel_has_none),
         TEST(files_are_shared_between_threads),
         TEST(local_and_memory_requests_are_served_at_once),

@@ -38,6 +38,15 @@ static bool same_content(const ax_io_id *a, const ax_io_id *b)
            a->mtime_ns == b->mtime_ns;
 }
 
+/* The identity of the file around a slice. */
+static ax_io_id whole_id(const ax_io_file *f)
+{
+    ax_io_id id = f->id;
+
+    id.size = f->whole;
+    return id;
+}
+
 static ax_status fail_changed(ax_task *t, const char *name)
 {
     ax_status st = ax_fail(t, AX_ECHANGED, "file changed while it was read");
@@ -165,7 +174,7 @@ static ax_status open_regular(ax_task *t, ax_io *io, const char *path, const cha
 static ax_status reopen(ax_task *t, ax_io_file *f)
 {
     ax_io *io = f->io;
-    ax_io_id id;
+    ax_io_id id, was = whole_id(f);
     ax_status st;
     int fd = -1;
 
@@ -173,7 +182,7 @@ static ax_status reopen(ax_task *t, ax_io_file *f)
     io->open_files++;
     pthread_mutex_unlock(&io->lock);
     st = open_regular(t, io, f->path, f->name, &fd, &id);
-    if (st == AX_OK && !same_content(&id, &f->id))
+    if (st == AX_OK && !same_content(&id, &was))
         st = fail_changed(t, f->name);
     pthread_mutex_lock(&io->lock);
     if (st == AX_OK && f->fd < 0)
@@ -218,6 +227,23 @@ static void unpin(ax_io_file *f)
     pthread_mutex_unlock(&io->lock);
 }
 
+/* A slice is a file of its own. */
+static ax_status cut_slice(ax_task *t, ax_io_file *f)
+{
+    uint64_t len;
+
+    f->whole = f->id.size;
+    if (ax_io_slice(f->name, &f->base, &len) == NULL)
+        return AX_OK;
+    AX_CHECK(t, f->base <= f->whole && len <= f->whole - f->base, AX_ECORRUPT,
+             "file has %llu bytes, of which %llu from byte %llu on are wanted",
+             (unsigned long long) f->whole, (unsigned long long) len,
+             (unsigned long long) f->base);
+    f->id.size = len;
+    snprintf(f->id.etag, sizeof f->id.etag, "slice %llu", (unsigned long long) f->base);
+    return AX_OK;
+}
+
 ax_status ax_io_local_open(ax_task *t, ax_io_file *f)
 {
     ax_io *io = f->io;
@@ -240,7 +266,7 @@ ax_status ax_io_local_open(ax_task *t, ax_io_file *f)
     f->fd = fd;
     lru_append(io, f);
     pthread_mutex_unlock(&io->lock);
-    return AX_OK;
+    return cut_slice(t, f);
 }
 
 void ax_io_local_close(ax_io_file *f)
@@ -277,7 +303,7 @@ ax_status ax_io_local_stat(ax_task *t, const char *uri, ax_io_id *out, bool *is_
 ax_status ax_io_local_check(ax_task *t, ax_io_file *f)
 {
     struct stat st;
-    ax_io_id now;
+    ax_io_id now, was = whole_id(f);
     ax_status rc = AX_OK;
     int fd;
 
@@ -287,7 +313,7 @@ ax_status ax_io_local_check(ax_task *t, ax_io_file *f)
     else
     {
         id_of(&st, &now);
-        if (!same_content(&now, &f->id))
+        if (!same_content(&now, &was))
             rc = fail_changed(t, f->name);
     }
     unpin(f);
@@ -352,7 +378,7 @@ ax_status ax_io_local_read(ax_task *t, ax_io_file *f, uint64_t off, const ax_io_
     AX_TRY(pin(t, f, &fd));
     for (uint32_t i = 0; i < n && st == AX_OK; calls++)
     {
-        uint64_t at = off + done;
+        uint64_t at = f->base + off + done;
         int k = 0;
 
         for (; k < IOV_CNT && i < n; k++, i++)
@@ -378,7 +404,7 @@ void ax_io_local_advise(ax_io_file *f, uint64_t off, uint64_t len)
     /* A hint: not worth opening the file again, and short enough to keep the lock. */
     pthread_mutex_lock(&io->lock);
     if (f->fd >= 0)
-        (void) posix_fadvise(f->fd, (off_t) off, (off_t) len, POSIX_FADV_WILLNEED);
+        (void) posix_fadvise(f->fd, (off_t) (f->base + off), (off_t) len, POSIX_FADV_WILLNEED);
     pthread_mutex_unlock(&io->lock);
 }
 

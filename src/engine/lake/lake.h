@@ -48,6 +48,8 @@ typedef struct ax_lake_spec
 typedef struct ax_lake_file
 {
     const char *path;          /* as it must be given to ax_io */
+    const char *stat;          /* what stands for its version, when the path is but a name of it;
+                                * NULL: the path */
     bool listed;               /* the next three were told by a listing, a manifest or a STAT */
     uint64_t size;
     int64_t mtime_ns;          /* 0: not known */

@@ -1,10 +1,11 @@
 /* MergeTree tables: which parts of a table directory are rows of the table.
  *
- *      LIST each path --> OPEN, READ format_version.txt and mutation_<n>.txt --> parts by name
+ *      find what each path stands for (mergetree_site.c)
+ *      --> OPEN, READ format_version.txt and mutation_<n>.txt --> parts by name
  *      --> open parts that cover others, to see whether they are whole --> DONE
  *
- * A path is a part (it has columns.txt) or a directory of parts; several paths are one table, whose
- * parts may lie on several disks.  Parts are named <partition>_<min>_<max>_<level>[_<mutation>]; a
+ * Several paths are one table, whose parts may lie on several disks.  Parts are named
+ * <partition>_<min>_<max>_<level>[_<mutation>]; a
  * part contains another of its partition when all its numbers reach as far and it is of a higher
  * level or of the same blocks.  Parts that another one contains are left-overs of a merge, unless
  * that one is incomplete: then, as in a server that starts, they are the rows.  What is not named
@@ -14,18 +15,19 @@
  * Patch parts that still apply are refused.
  *
  * Format: docs/formats/mergetree.md, "Table directories". */
-#include "lake/lake_int.h"
+#include "lake/mergetree_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTING, OPENING, READING, COVERS, FOUND };
+enum { FINDING, OPENING, READING, COVERS, FOUND };
 
 enum { MAX_TEXT_BYTES = 1 << 20 };
 
 typedef struct part
 {
     const char *path, *name;
+    const char *stat, *files;    /* of its site */
     const char *partition;       /* [npartition] */
     size_t npartition;
     int64_t min, max, level, mutation; /* mutation -1: none */
@@ -50,7 +52,7 @@ typedef struct table_op
     ax_arena *a;
     uint8_t state;
     bool old_names;              /* format_version.txt says 0 */
-    bool asked;
+    ax_site_op *sites;           /* until paths are found */
     ax_io_req *req;              /* [nreq] */
     uint32_t nreq;
     part *part;                  /* [nparts] */
@@ -132,14 +134,7 @@ static bool parse_name(const char *name, bool old, part *p)
     return s > name && blocks(s, end, p);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
-/* ---- the listing ----------------------------------------------------------------------------- */
+/* ---- sites ----------------------------------------------------------------------------- */
 
 static ax_status begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_lake_op **out)
 {
@@ -151,12 +146,11 @@ static ax_status begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_lak
     op->list.arena = a;
     op->options = spec->options;
     op->format = spec->format != NULL ? spec->format : ax_format_find("mergetree");
-    AX_NEW(t, op->req, (ax_io_req *) ax_arena_alloc0(a, (spec->npaths + 1) * sizeof *op->req));
     *out = &op->base;
-    return AX_OK;
+    return ax_site_begin(t, a, spec, &op->sites);
 }
 
-static ax_status add_part(ax_task *t, table_op *op, const char *path)
+static ax_status add_part(ax_task *t, table_op *op, const ax_site_dir *d)
 {
     if (op->nparts == op->cap)
     {
@@ -170,7 +164,8 @@ static ax_status add_part(ax_task *t, table_op *op, const char *path)
         op->part = grown;
         op->cap = cap;
     }
-    op->part[op->nparts++] = (part){.path = path, .name = base_name(path)};
+    op->part[op->nparts++] = (part){.path = d->path, .name = d->name, .stat = d->stat,
+                                    .files = d->files};
     return AX_OK;
 }
 
@@ -204,60 +199,36 @@ static int64_t mutation_of(const char *name)
     return n;
 }
 
-/* One directory: a part, or what lies in it. */
-static ax_status take_listing(ax_task *t, table_op *op, uint32_t i)
+/* A part, or what lies in a directory. */
+static ax_status take_site(ax_task *t, table_op *op, const ax_site *site)
 {
-    const ax_io_req *r = &op->req[i];
-    const char *path = op->spec->path[i];
-    size_t n = strlen(path);
-
-    if (!r->found)
+    if (site->is_part)
+        return ax_lake_list_add(t, &op->list, &(ax_lake_file){.path = site->dir[0].path});
+    for (uint32_t i = 0; i < site->ndirs; i++)
+        if (strncmp(site->dir[i].name, "tmp", 3) != 0)
+            AX_TRY(add_part(t, op, &site->dir[i]));
+    for (uint32_t i = 0; i < site->nfiles; i++)
     {
-        ax_note_file(t, path);
-        return ax_fail(t, AX_ENOFILE, "could not open table: no such directory");
-    }
-    for (uint32_t k = 0; k < r->nentries; k++)
-        if (!r->entries[k].is_dir && strcmp(base_name(r->entries[k].path), "columns.txt") == 0)
-        {
-            char *part_path;
+        const ax_site_file *f = &site->file[i];
 
-            while (n > 1 && path[n - 1] == '/')
-                n--;
-            AX_NEW(t, part_path, ax_arena_strndup(op->a, path, n));
-            return ax_lake_list_add(t, &op->list, &(ax_lake_file){.path = part_path});
-        }
-    for (uint32_t k = 0; k < r->nentries; k++)
-    {
-        const ax_io_entry *e = &r->entries[k];
-        const char *name = base_name(e->path);
-
-        if (e->is_dir && strncmp(name, "tmp", 3) != 0)
-            AX_TRY(add_part(t, op, e->path));
-        else if (!e->is_dir && strcmp(name, "format_version.txt") == 0)
-            AX_TRY(add_file(t, op, e->path, FORMAT_VERSION));
-        else if (!e->is_dir && mutation_of(name) >= 0)
-            AX_TRY(add_file(t, op, e->path, mutation_of(name)));
+        if (strcmp(f->name, "format_version.txt") == 0)
+            AX_TRY(add_file(t, op, f->path, FORMAT_VERSION));
+        else if (mutation_of(f->name) >= 0)
+            AX_TRY(add_file(t, op, f->path, mutation_of(f->name)));
     }
     return AX_OK;
 }
 
-/* Where the table's definition stands, when somebody says so: option definition. */
+/* Where the table's definition stands, when somebody says so (option definition), or one of the
+ * paths leads to it. */
 static ax_status find_definition(ax_task *t, table_op *op)
 {
-    static const char key[] = "definition=";
-    const char *s = op->spec->options, *end, *path;
+    const char *path;
 
-    while (s != NULL && strncmp(s, key, sizeof key - 1) != 0)
-    {
-        s = strchr(s, '\n');
-        s = s != NULL ? s + 1 : NULL;
-    }
-    if (s == NULL)
-        return AX_OK;
-    s += sizeof key - 1;
-    end = strchr(s, '\n');
-    AX_NEW(t, path, ax_arena_strndup(op->a, s, end != NULL ? (size_t) (end - s) : strlen(s)));
-    return add_file(t, op, path, DEFINITION);
+    AX_TRY(ax_lake_option(t, op->a, op->spec->options, "definition", &path));
+    for (uint32_t i = 0; i < op->spec->npaths && path == NULL; i++)
+        path = ax_site_of(op->sites, i)->definition;
+    return path != NULL ? add_file(t, op, path, DEFINITION) : AX_OK;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -351,6 +322,8 @@ static uint32_t next_cover(const table_op *op, uint32_t from)
     return op->nparts;
 }
 
+static ax_status options_of(ax_task *t, table_op *op, const part *p, const char **out);
+
 /* Open the parts that cover others.  true: ev says what is needed. */
 static ax_status check_covers(ax_task *t, table_op *op, ax_lake_event *ev, bool *waits)
 {
@@ -362,9 +335,9 @@ static ax_status check_covers(ax_task *t, table_op *op, ax_lake_event *ev, bool 
 
         if (op->op == NULL)
         {
-            ax_fmt_input in = {.uri = p->path, .meta_budget = t->budget,
-                               .options = op->options};
+            ax_fmt_input in = {.uri = p->path, .meta_budget = t->budget};
 
+            AX_TRY(options_of(t, op, p, &in.options));
             AX_TRY(op->format->open_begin(t, op->a, &in, &op->op));
         }
         memset(&op->ev, 0, sizeof op->ev);
@@ -490,11 +463,12 @@ static ax_status commands(ax_task *t, table_op *op, text_file *f, const ax_buf *
     return AX_OK;
 }
 
-/* What a part must be told: the table's options and the mutations it waits for. */
+/* What a part must be told: the mutations it waits for, the table's options, and its files when
+ * they lie elsewhere. */
 static ax_status options_of(ax_task *t, table_op *op, const part *p, const char **out)
 {
     size_t n = op->options != NULL ? strlen(op->options) : 0;
-    bool any = false;
+    bool any = p->files != NULL;
     char *s, *at;
 
     for (uint32_t i = 0; i < op->nfiles; i++)
@@ -506,6 +480,7 @@ static ax_status options_of(ax_task *t, table_op *op, const part *p, const char 
     *out = op->options;
     if (!any)
         return AX_OK;
+    n += p->files != NULL ? strlen(p->files) : 0;
     AX_NEW(t, s, (char *) ax_arena_alloc(op->a, n + 2));
     at = s;
     for (uint32_t i = 0; i < op->nfiles; i++)
@@ -513,6 +488,8 @@ static ax_status options_of(ax_task *t, table_op *op, const part *p, const char 
             at = stpcpy(at, op->file[i].lines);
     if (op->options != NULL)
         at = stpcpy(at, op->options);
+    if (p->files != NULL)
+        at = stpcpy(at, p->files);
     *at = '\0';
     *out = s;
     return AX_OK;
@@ -529,19 +506,10 @@ static ax_status need(table_op *op, uint32_t n, uint8_t next, ax_lake_event *ev)
     return AX_OK;
 }
 
-static ax_status list_paths(table_op *op, ax_lake_event *ev)
-{
-    for (uint32_t i = 0; i < op->spec->npaths; i++)
-        op->req[i] =
-            (ax_io_req){.kind = AX_IO_LIST, .uri = op->spec->path[i], .arena = op->a};
-    op->asked = true;
-    return need(op, op->spec->npaths, LISTING, ev);
-}
-
 static ax_status open_files(ax_task *t, table_op *op, ax_lake_event *ev)
 {
-    for (uint32_t i = 0; i < op->nreq; i++)
-        AX_TRY(take_listing(t, op, i));
+    for (uint32_t i = 0; i < op->spec->npaths; i++)
+        AX_TRY(take_site(t, op, ax_site_of(op->sites, i)));
     AX_TRY(find_definition(t, op));
     AX_NEW(t, op->req, (ax_io_req *) ax_arena_alloc0(op->a, (op->nfiles + 1) * sizeof *op->req));
     for (uint32_t i = 0; i < op->nfiles; i++)
@@ -605,7 +573,7 @@ static ax_status found(ax_task *t, table_op *op, ax_lake_event *ev)
     for (uint32_t i = 0; i < op->nparts; i++)
         if (!op->part[i].covered && !op->part[i].broken && !is_patch(&op->part[i]))
         {
-            ax_lake_file f = {.path = op->part[i].path};
+            ax_lake_file f = {.path = op->part[i].path, .stat = op->part[i].stat};
 
             AX_TRY(options_of(t, op, &op->part[i], &f.options));
             AX_TRY(ax_lake_list_add(t, &op->list, &f));
@@ -620,13 +588,14 @@ static ax_status found(ax_task *t, table_op *op, ax_lake_event *ev)
 static ax_status step(ax_task *t, ax_lake_op *base, ax_lake_event *ev)
 {
     table_op *op = (table_op *) base;
-    bool waits;
+    bool waits, found_all;
 
     switch (op->state)
     {
-        case LISTING:
-            if (!op->asked)
-                return list_paths(op, ev);
+        case FINDING:
+            AX_TRY(ax_site_step(t, op->sites, ev, &found_all));
+            if (!found_all)
+                return AX_OK;
             AX_TRY(open_files(t, op, ev));
             if (op->nfiles > 0)
                 return AX_OK;
@@ -648,6 +617,8 @@ static void end(ax_lake_op *base)
 {
     table_op *op = (table_op *) base;
 
+    ax_site_end(op->sites);
+    op->sites = NULL;
     if (op->op != NULL)
         op->format->end(op->op);
     op->op = NULL;

@@ -1,6 +1,7 @@
 /* The opening of a part.
  *
- *      LIST the directory --> OPEN, READ small files --> OPEN, READ one mark file --> DONE
+ *      LIST the directory, unless whoever found the part told its files
+ *      --> OPEN, READ small files --> OPEN, READ one mark file --> DONE
  *
  * The mark file tells how many rows each granule has, which is the same for all streams; marks of
  * other streams are loaded when somebody reads them.
@@ -163,6 +164,33 @@ static ax_status take_listing(ax_task *t, open_op *o)
         m->size = e->size;
         p->bytes += e->size;
         p->nmembers++;
+    }
+    if (p->nmembers > 1)
+        qsort(p->member, p->nmembers, sizeof *p->member, by_name);
+    return AX_OK;
+}
+
+/* Files that lie elsewhere: lines file=<size> <name>\t<uri>. */
+static ax_status take_told(ax_task *t, open_op *o, const char *s)
+{
+    ax_mt_part *p = o->part;
+    ax_arena *a = p->base.arena;
+    uint32_t n = 1;
+
+    for (const char *q = s; (q = strstr(q, "\nfile=")) != NULL; q++)
+        n++;
+    AX_NEW(t, p->member, (ax_mt_member *) ax_arena_alloc(a, n * sizeof *p->member));
+    for (; s != NULL; s = strstr(s, "\nfile="), s = s != NULL ? s + 6 : NULL)
+    {
+        ax_mt_member *m = &p->member[p->nmembers++];
+        const char *name = strchr(s, ' '), *tab = strchr(s, '\t'), *end = strchr(s, '\n');
+
+        AX_CHECK(t, name != NULL && tab != NULL && end != NULL && name < tab && tab < end,
+                 AX_EOPTION, "file of a part is not told well");
+        m->size = strtoull(s, NULL, 10);
+        AX_NEW(t, m->name, ax_arena_strndup(a, name + 1, (size_t) (tab - name - 1)));
+        AX_NEW(t, m->path, ax_arena_strndup(a, tab + 1, (size_t) (end - tab - 1)));
+        p->bytes += m->size;
     }
     if (p->nmembers > 1)
         qsort(p->member, p->nmembers, sizeof *p->member, by_name);
@@ -495,10 +523,18 @@ static ax_status take_files(ax_task *t, open_op *o)
 static ax_status step(ax_task *t, open_op *o, ax_fmt_event *ev)
 {
     const ax_mt_member *marks;
+    const char *told;
+    size_t n;
 
     switch (o->state)
     {
         case LISTING:
+            told = ax_mt_option(o->in.options, "file", &n);
+            if (told != NULL)
+            {
+                AX_TRY(take_told(t, o, told));
+                return open_files(t, o, ev);
+            }
             if (!o->open[0].done)
             {
                 o->open[0] = (ax_io_req){.kind = AX_IO_LIST, .uri = o->part->dir, .arena = o->a};
