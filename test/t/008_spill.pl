@@ -66,6 +66,18 @@ ok($node->poll_query_until('postgres',
 	q{SELECT temp_bytes > 0 FROM pg_stat_database WHERE datname = 'postgres'}),
 	'the statistics of the server count it');
 
+# Sets of distinct values by text, whose long strings follow their pairs into the file.
+my $sets = q{SELECT count(*), sum(d), sum(q), sum(c), max(u)
+	FROM (SELECT url || url || url AS u, id, count(DISTINCT quantity) AS d, count(DISTINCT ts) AS q,
+			count(*) AS c
+		FROM few GROUP BY 1, 2) s};
+is($node->safe_psql('postgres', "SET analytics_fdw.memory_limit = '40MB'; $sets"),
+	$node->safe_psql('postgres', "SET analytics_fdw.memory_limit = '1GB'; $sets"),
+	'distinct values by text are the same with and without a temporary file');
+like($node->safe_psql('postgres',
+		"SET analytics_fdw.memory_limit = '40MB'; EXPLAIN (ANALYZE, VERBOSE) $sets"),
+	qr/Spilled: \d+ kB/, 'and there was one');
+
 # R02: an ordinary user's query may do so, too.
 is($node->safe_psql('postgres', qq{
 	CREATE ROLE spill_user;

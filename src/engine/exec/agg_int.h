@@ -190,6 +190,9 @@ void ax_agg_sets_fini(ax_agg *g);
 ax_status ax_agg_sets_put(ax_task *t, ax_agg *g, uint32_t lane, const ax_batch *in,
                           uint8_t *const *row) AX_MUST_USE;
 ax_status ax_agg_sets_relieve(ax_task *t, ax_agg *g, uint32_t lane) AX_MUST_USE;
+
+/* Staged groups are about to go: no pair in memory may have strings of theirs afterwards. */
+ax_status ax_agg_sets_let_go(ax_task *t, ax_agg *g, uint32_t lane) AX_MUST_USE;
 ax_status ax_agg_sets_end(ax_task *t, ax_agg *g, uint32_t lane) AX_MUST_USE;
 
 /* Update set steps from the pairs of part `part` of `nparts`.  Groups are found in dir and their

@@ -58,7 +58,7 @@ static ax_status keep_copy(builder *b, uint64_t hash, uint8_t **row)
 
     AX_NEW(b->t, *row, ax_ht_row_add(b->mem, lay, &b->copies, hash, ax_ht_img(lay, from)));
     memcpy(*row + lay->state_off, from + lay->state_off, lay->row_bytes - lay->state_off);
-    return AX_OK;
+    return lay->borrow_str ? ax_ht_copy_strings(b->t, b->mem, lay, ax_ht_img(lay, *row)) : AX_OK;
 }
 
 /* Find or insert the waiting rows; those that are found are listed for merging. */
@@ -234,6 +234,7 @@ ax_status ax_ht_build(ax_task *t, ax_ht *ht, ax_arena *mem, uint32_t part, uint3
                       bool need_dir, ax_ht_merge merge, void *arg, ax_ht_groups *out)
 {
     builder b = {.t = t, .ht = ht, .mem = mem, .out = out, .merge = merge, .arg = arg};
+    ax_ht_room room = {.mem = mem};
     uint64_t staged, local;
     uint32_t lanes;
 
@@ -259,6 +260,6 @@ ax_status ax_ht_build(ax_task *t, ax_ht *ht, ax_arena *mem, uint32_t part, uint3
     b.copy = true;
     for (uint32_t i = 0; i < ht->nlanes; i++)
         for (uint32_t p = part; p < part + nparts; p++)
-            AX_TRY(ax_ht_unspill(t, ht, ht->lane[i], mem, p, take_spilled, &b));
+            AX_TRY(ax_ht_unspill(t, ht, ht->lane[i], &room, p, take_spilled, &b));
     return AX_OK;
 }

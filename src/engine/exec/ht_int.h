@@ -139,6 +139,7 @@ typedef struct ax_ht_lane
     uint64_t staged_str_bytes; /* string bytes of staged rows */
     uint64_t *sample;      /* [AX_HT_SAMPLE] hashes of staged rows, 0: empty */
     uint32_t sample_n, sample_rows;
+    uint64_t owned;        /* so many first rows of local have strings of their own */
     bool frozen;
     bool bypass;           /* frozen table hardly ever hits: not probed */
 } ax_ht_lane;
@@ -154,6 +155,7 @@ typedef struct ax_ht
     uint64_t freeze_rows;
     int64_t group_limit;     /* 0: none */
     ax_spill *spill;         /* borrowed; NULL: staged rows stay in memory */
+    uint32_t tables;         /* so many share the memory for staged rows */
     ax_ht_lane **lane;       /* [nlanes] */
     /* Groups chosen under group_limit: guarded by lock until `full`, then immutable. */
     pthread_mutex_t lock;
@@ -196,13 +198,11 @@ static inline uint64_t ax_ht_row_hash(const ax_ht_layout *lay, uint8_t *row)
                             : ax_ht_image_hash(lay, ax_ht_img(lay, row));
 }
 
-/* Bytes of long strings behind a row with this image. */
-static inline uint64_t ax_ht_str_bytes(const ax_ht_layout *lay, const uint64_t *img)
+/* Bytes of the long strings of an image. */
+static inline uint64_t ax_ht_long_bytes(const ax_ht_layout *lay, const uint64_t *img)
 {
     uint64_t sum = 0;
 
-    if (lay->borrow_str)
-        return 0;
     for (uint32_t w = lay->str_w; w < lay->kw; w += 2)
     {
         uint64_t len = img[w] & AX_HT_LEN_MASK;
@@ -213,11 +213,22 @@ static inline uint64_t ax_ht_str_bytes(const ax_ht_layout *lay, const uint64_t *
     return sum;
 }
 
+/* Those that stand behind its row. */
+static inline uint64_t ax_ht_str_bytes(const ax_ht_layout *lay, const uint64_t *img)
+{
+    return lay->borrow_str ? 0 : ax_ht_long_bytes(lay, img);
+}
+
 /* ---- ht_table.c: rows and the directory ------------------------------------------------------ */
 
 /* Append a row with this image and zero states. NULL: out of memory. */
 uint8_t *ax_ht_row_add(ax_arena *mem, const ax_ht_layout *lay, ax_ht_rows *rows, uint64_t hash,
                        const uint64_t *img);
+
+/* Copies of the long strings of an image, to room for so many, or in mem. */
+void ax_ht_put_strings(const ax_ht_layout *lay, uint64_t *img, uint8_t *to);
+ax_status ax_ht_copy_strings(ax_task *t, ax_arena *mem, const ax_ht_layout *lay, uint64_t *img)
+    AX_MUST_USE;
 static inline void ax_ht_rows_close(ax_ht_rows *rows)
 {
     if (rows->last != NULL)
@@ -256,6 +267,9 @@ ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double
                      int64_t group_limit) AX_MUST_USE; /* lay is filled by the caller before */
 void ax_ht_fini(ax_ht *ht);
 
+/* The table is one of so many that share a run's memory, and may write to spill (or NULL). */
+void ax_ht_share(ax_ht *ht, ax_spill *spill, uint32_t tables);
+
 /* Group of each of the rows sel[0..n) (NULL: 0..n). */
 ax_status ax_ht_resolve(ax_task *t, ax_ht *ht, ax_ht_lane *l, const ax_vec *const *col,
                         const uint16_t *sel, uint32_t n, uint8_t **row) AX_MUST_USE;
@@ -275,14 +289,19 @@ ax_status ax_ht_resolve_images(ax_task *t, ax_ht *ht, ax_ht_lane *l, uint32_t n,
 ax_status ax_ht_freeze(ax_task *t, const ax_ht *ht, ax_ht_lane *l) AX_MUST_USE;
 void ax_ht_dense_forget(ax_ht_lane *l);
 
-/* ht_spill.c.  Between batches: when memory is short, write staged rows to the temporary file.
- * Addresses of rows that the caller has got before are void. */
-ax_status ax_ht_relieve(ax_task *t, ax_ht *ht, ax_ht_lane *l) AX_MUST_USE;
+/* ht_spill.c.  Between batches: is memory so short that staged rows should go?  Then write them to
+ * the temporary file.  Addresses of staged rows that the caller has got before are void. */
+ax_status ax_ht_relieve(ax_task *t, ax_ht *ht, ax_ht_lane *l, bool *due) AX_MUST_USE;
+ax_status ax_ht_spill(ax_task *t, ax_ht *ht, ax_ht_lane *l) AX_MUST_USE;
 
-/* Hand the spilled rows of a partition to take; the row is valid until take(arg, NULL).  mem: room
- * to read. */
+/* The lane's own rows get copies of the strings they have borrowed until now. */
+ax_status ax_ht_own_strings(ax_task *t, const ax_ht *ht, ax_ht_lane *l) AX_MUST_USE;
+
+/* Hand the spilled rows of a partition to take; the row is valid until take(arg, NULL).  room: to
+ * read into, for one partition after the other. */
+typedef struct ax_ht_room { ax_arena *mem; uint8_t *buf; uint64_t cap; } ax_ht_room;
 typedef ax_status (*ax_ht_take)(void *arg, uint8_t *row);
-ax_status ax_ht_unspill(ax_task *t, const ax_ht *ht, const ax_ht_lane *l, ax_arena *mem,
+ax_status ax_ht_unspill(ax_task *t, const ax_ht *ht, const ax_ht_lane *l, ax_ht_room *room,
                         uint32_t part, ax_ht_take take, void *arg) AX_MUST_USE;
 
 /* No more rows for this lane. */

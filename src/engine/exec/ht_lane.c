@@ -12,6 +12,8 @@
 #define FREEZE_ROWS 16384u
 #define FREEZE_BYTES ((uint64_t) 1 << 20)
 #define FEW_LANES 8u
+#define OWN_SHARE 16u /* of a tight memory limit, for the own tables of all lanes */
+#define OWN_LEAST_ROWS 1024u
 #define PREFETCH_ROWS 16u
 #define CACHE_BYTES ((uint64_t) 512 << 10) /* half of a second-level cache */
 #define BYPASS_ROWS ((uint64_t) 256 << 10)
@@ -57,6 +59,7 @@ ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double
                      int64_t group_limit)
 {
     ht->nlanes = nlanes;
+    ht->tables = 1;
     ht->pbits = partition_bits(&ht->lay, est_groups);
     ht->freeze_rows = FREEZE_BYTES / (ht->lay.row_bytes + 16);
     if (ht->freeze_rows > FREEZE_ROWS)
@@ -80,6 +83,22 @@ ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double
         ht->has_lock = true;
     }
     return AX_OK;
+}
+
+void ax_ht_share(ax_ht *ht, ax_spill *spill, uint32_t tables)
+{
+    uint64_t most;
+
+    ht->spill = spill;
+    ht->tables = tables;
+    if (spill == NULL || ht->group_limit > 0)
+        return;
+    most = (uint64_t) spill->budget->limit_bytes / OWN_SHARE / ht->nlanes / tables
+         / (ht->lay.row_bytes + 16);
+    most = most < OWN_LEAST_ROWS ? OWN_LEAST_ROWS : most;
+    for (uint32_t i = 0; i < ht->nlanes; i++)
+        if (ht->lane[i]->freeze_rows > most)
+            ht->lane[i]->freeze_rows = most;
 }
 
 void ax_ht_fini(ax_ht *ht)

@@ -73,11 +73,8 @@ static bool chunk_add(ax_arena *mem, ax_ht_rows *rows, uint64_t need)
     return true;
 }
 
-static void copy_strings(const ax_ht_layout *lay, uint8_t *row)
+void ax_ht_put_strings(const ax_ht_layout *lay, uint64_t *img, uint8_t *to)
 {
-    uint64_t *img = ax_ht_img(lay, row);
-    uint8_t *to = row + lay->row_bytes;
-
     for (uint32_t w = lay->str_w; w < lay->kw; w += 2)
     {
         uint64_t len = img[w] & AX_HT_LEN_MASK;
@@ -88,6 +85,18 @@ static void copy_strings(const ax_ht_layout *lay, uint8_t *row)
         img[w + 1] = (uint64_t) (uintptr_t) to;
         to += (len + 7) & ~(uint64_t) 7;
     }
+}
+
+ax_status ax_ht_copy_strings(ax_task *t, ax_arena *mem, const ax_ht_layout *lay, uint64_t *img)
+{
+    uint64_t n = ax_ht_long_bytes(lay, img);
+    uint8_t *to;
+
+    if (n == 0)
+        return AX_OK;
+    AX_NEW(t, to, ax_arena_alloc(mem, n));
+    ax_ht_put_strings(lay, img, to);
+    return AX_OK;
 }
 
 uint8_t *ax_ht_row_add(ax_arena *mem, const ax_ht_layout *lay, ax_ht_rows *rows, uint64_t hash,
@@ -111,7 +120,7 @@ uint8_t *ax_ht_row_add(ax_arena *mem, const ax_ht_layout *lay, ax_ht_rows *rows,
     for (uint32_t k = lay->state_off; k < lay->row_bytes; k += 8)
         *w++ = 0;
     if (copy)
-        copy_strings(lay, row);
+        ax_ht_put_strings(lay, ax_ht_img(lay, row), row + lay->row_bytes);
     return row;
 }
 

@@ -194,9 +194,7 @@ static ax_status agg_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec, uint32
     AX_TRY(ax_ht_init(t, g->arena, &g->ht, nlanes, spec->est_groups, spec->group_limit));
     if (spec->nargs == 0 && g->ht.group_limit > 0)
         g->b.enough = &g->ht.full; /* keys alone: those chosen are the answer */
-    /* Pairs of sets keep addresses of the strings of their group. */
-    if (g->nsets == 0 || g->ht.lay.str_w == g->ht.lay.kw)
-        g->ht.spill = spec->spill;
+    ax_ht_share(&g->ht, spec->spill, 1 + g->nsets);
     if (g->nsets > 0)
     {
         AX_TRY(ax_agg_sets_init(t, g, spec));
@@ -350,6 +348,20 @@ static bool all_same(uint8_t *const *row, uint32_t n)
     return diff == 0;
 }
 
+/* Near the memory limit: staged rows go to the temporary file. */
+static ax_status relieve(ax_task *t, ax_agg *g, uint32_t lane)
+{
+    bool due;
+
+    AX_TRY(ax_ht_relieve(t, &g->ht, g->ht.lane[lane], &due));
+    if (due)
+    {
+        AX_TRY(ax_agg_sets_let_go(t, g, lane));
+        AX_TRY(ax_ht_spill(t, &g->ht, g->ht.lane[lane]));
+    }
+    return ax_agg_sets_relieve(t, g, lane);
+}
+
 static ax_status agg_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
 {
     ax_agg *g = (ax_agg *) b;
@@ -363,8 +375,7 @@ static ax_status agg_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
         return AX_OK;
     g->rows_in[lane * 16] += in->nsel;
     ax_arena_reset(l->scratch);
-    AX_TRY(ax_ht_relieve(t, &g->ht, l));
-    AX_TRY(ax_agg_sets_relieve(t, g, lane));
+    AX_TRY(relieve(t, g, lane));
     if (g->nkeys == 0)
     {
         AX_TRY(update_steps(t, g, lane, in, NULL, g->one[lane]));

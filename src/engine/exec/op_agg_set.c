@@ -11,7 +11,9 @@
 #include <sys/auxv.h>
 
 #define GROUP_BITS 6u /* parts of the groups */
-#define PAIR_BITS 10u /* partitions of the pairs */
+#define PAIR_BITS 10u /* partitions of the pairs, */
+#define FEW_PAIR_BITS 7u /* where each of them having a chunk would be too much memory: */
+#define FEW_BELOW ((int64_t) 32 << 20) /* limit for a lane */
 
 /* ---- set-up --------------------------------------------------------------------------------- */
 
@@ -75,8 +77,9 @@ ax_status ax_agg_sets_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec)
     {
         AX_TRY(pair_layout(t, g, &g->set[i]));
         AX_TRY(ax_ht_init(t, g->arena, &g->set[i].ht, g->b.nlanes, 0, 0));
-        g->set[i].ht.pbits = PAIR_BITS;
-        g->set[i].ht.spill = spec->spill;
+        g->set[i].ht.pbits = t->budget->limit_bytes / g->b.nlanes < FEW_BELOW ? FEW_PAIR_BITS
+                                                                              : PAIR_BITS;
+        ax_ht_share(&g->set[i].ht, spec->spill, 1 + g->nsets);
     }
     return AX_OK;
 }
@@ -188,7 +191,28 @@ ax_status ax_agg_sets_put(ax_task *t, ax_agg *g, uint32_t lane, const ax_batch *
 ax_status ax_agg_sets_relieve(ax_task *t, ax_agg *g, uint32_t lane)
 {
     for (uint32_t i = 0; i < g->nsets; i++)
-        AX_TRY(ax_ht_relieve(t, &g->set[i].ht, g->set[i].ht.lane[lane]));
+    {
+        ax_ht *ht = &g->set[i].ht;
+        bool due;
+
+        AX_TRY(ax_ht_relieve(t, ht, ht->lane[lane], &due));
+        if (due)
+            AX_TRY(ax_ht_spill(t, ht, ht->lane[lane]));
+    }
+    return AX_OK;
+}
+
+ax_status ax_agg_sets_let_go(ax_task *t, ax_agg *g, uint32_t lane)
+{
+    for (uint32_t i = 0; i < g->nsets; i++)
+    {
+        ax_ht *ht = &g->set[i].ht;
+
+        if (ht->lay.str_w == ht->lay.kw)
+            continue;
+        AX_TRY(ax_ht_spill(t, ht, ht->lane[lane]));
+        AX_TRY(ax_ht_own_strings(t, ht, ht->lane[lane]));
+    }
     return AX_OK;
 }
 
@@ -291,14 +315,15 @@ static ax_status apply_partition(ax_task *t, apply *a, uint32_t part)
 ax_status ax_agg_sets_apply(ax_task *t, ax_agg *g, uint32_t part, uint32_t nparts,
                             const ax_ht_dir *dir, uint8_t *acc, uint8_t *one)
 {
-    uint32_t first = part * (1u << PAIR_BITS) / nparts;
-    uint32_t end = (part + 1) * (1u << PAIR_BITS) / nparts;
     apply a = {.g = g, .dir = dir, .acc = acc, .one = one};
     ax_status st = AX_OK;
 
     AX_NEW(t, a.mem, ax_arena_create(t->budget, 0));
     for (uint32_t i = 0; i < g->nsets && st == AX_OK; i++)
     {
+        uint32_t all = 1u << g->set[i].ht.pbits;
+        uint32_t first = part * all / nparts, end = (part + 1) * all / nparts;
+
         a.s = &g->set[i];
         a.set = (int32_t) i;
         for (uint32_t p = first; p < end && st == AX_OK; p++)
