@@ -2,8 +2,10 @@
  *
  * A lane that has staged its share writes all staged rows, partition by partition, and uses their
  * chunks again.  What is written is the rows as they stand in memory: long strings follow their
- * row, also those that the row had only borrowed, so that their addresses are found again; states of extremes and of wide numbers may point
- * into memory that stays until the breaker ends.  Only the builder of a partition reads it. */
+ * row, also those that the row had only borrowed, so that their addresses are found again; states
+ * of extremes and of wide numbers may point into memory that stays until the breaker ends.  Only
+ * the builder of a partition reads it.
+ */
 #include "exec/ht_image.h"
 
 #include <string.h>
