@@ -87,10 +87,23 @@ static void take_files(ax_exec *x, ax_scan *s, ax_fmt_file **file, bool *left_ou
                               memory_order_relaxed);
 }
 
+/* Scans that share a split have whole chunks of it in memory: do these fit into the part of the
+ * query's memory that is for bytes of files?  Some columns are larger than others. */
+static bool shares_fit(const ax_exec *x, const ax_scan *s, const ax_fmt_file *f,
+                       const ax_split *sp)
+{
+    double read = 4.0 * s->ncolumns / (f->schema.n + 1.0);
+
+    return (double) sp->bytes * (read < 1 ? read : 1)
+           <= (double) x->budget.limit_bytes / SCAN_SHARE;
+}
+
 /* Scans that take part in one split: all lanes, where there are too few splits for them. */
-static uint32_t copies_of(const ax_exec *x, const totals *all, const ax_split *sp, uint32_t lanes)
+static uint32_t copies_of(const ax_exec *x, const ax_scan *s, const totals *all,
+                          const ax_fmt_file *f, const ax_split *sp, uint32_t lanes)
 {
     if (!sp->shares || (x->o.allow & AX_ALLOW_SHARE) == 0 || lanes < 2 ||
+        !shares_fit(x, s, f, sp) ||
         all->splits >= 2 * lanes || sp->nrows < 2 * (int64_t) RANGE_ROWS)
         return 1;
     return lanes;
@@ -126,7 +139,7 @@ static ax_status add_copies(ax_exec *x, ax_scan *s, const totals *all, uint32_t 
             continue;
         file = ax_snapfile_file(&s->snap->file[w->file]);
         split_at(file, w->split, &sp);
-        copies = copies_of(x, all, &sp, max_lanes);
+        copies = copies_of(x, s, all, file, &sp, max_lanes);
         if (copies > 1)
             AX_TRY(make_share(x, copies, &w->share));
         for (; copies > 1; copies--)
@@ -213,7 +226,8 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
             ax_split sp;
 
             split_at(file[f], i, &sp);
-            n += ranges_of(&all, &sp, max_lanes) + copies_of(x, &all, &sp, max_lanes) - 1;
+            n += ranges_of(&all, &sp, max_lanes) - 1;
+            n += copies_of(x, s, &all, file[f], &sp, max_lanes);
             opened++;
         }
     }
