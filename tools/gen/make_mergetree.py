@@ -16,7 +16,17 @@ TYPES = {"bool": ("Bool", "<B"), "int16": ("Int16", "<h"), "int32": ("Int32", "<
          "int64": ("Int64", "<q"), "float": ("Float32", "<f"), "double": ("Float64", "<d"),
          "date": ("Date32", "<i"), "timestamptz": ("DateTime64(6, 'UTC')", "<q"),
          "string": ("String", None), "binary": ("String", None), "uint8": ("UInt8", "<B"),
-         "int8": ("Int8", "<b")}
+         "int8": ("Int8", "<b"), "datetime": ("DateTime('Europe/Berlin')", "<I"),
+         "datetime64": ("DateTime64(3, 'UTC')", "<q"), "int128": ("Int128", 16),
+         "int256": ("Int256", 32), "uint256": ("UInt256", 32), "decimal": ("Decimal(76, 20)", 32),
+         "enum": ("Enum8('x' = 1, 'it\\'s' = -2)", "<b"), "tuple": ("Tuple(a Nullable(Int8))", None)}
+
+
+class Typed:
+    """A column of a type of TYPES that no other format has."""
+
+    def __init__(self, name, kind, required=True):
+        self.name, self.type, self.required = name, kind, required
 
 
 # ---- CityHash 1.0.2 ----------------------------------------------------------------------------
@@ -221,6 +231,8 @@ def value(kind, v):
     if kind in ("string", "binary"):
         s = v.encode() if isinstance(v, str) else (v or b"")
         return varuint(len(s)) + s
+    if isinstance(TYPES[kind][1], int):
+        return (v or 0).to_bytes(TYPES[kind][1], "little", signed=kind != "uint256")
     zero = 0.0 if kind in ("float", "double") else 0
     return struct.pack(TYPES[kind][1], zero if v is None else v)
 
@@ -230,7 +242,12 @@ def streams_of(column, rows, i):
     out = []
     if not column.required:
         out.append((".null", 1, bytes(r[i] is None for r in rows)))
+    if column.type == "tuple":
+        return [("%2Ea.null", 1, bytes(r[i] is None for r in rows)),
+                ("%2Ea", 1, b"".join(value("int8", r[i]) for r in rows))]
     fmt = TYPES[column.type][1]
+    if isinstance(fmt, int):
+        fmt = "%ds" % fmt
     out.append(("", struct.calcsize(fmt) if fmt else 0,
                 b"".join(value(column.type, r[i]) for r in rows)))
     return out

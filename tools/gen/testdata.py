@@ -10,6 +10,7 @@
                    and lacks the table's skip indexes;
                    visits.sql is its definition, visits_later.sql one of later
   final/    a MergeTree table whose rows replace others; final_<engine>.sql: its definitions
+  clickhouse/   types that only MergeTree has; clickhouse.sql is its definition
   damaged/   three parts that are not what their checksums say
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   skips.parquet  8000 rows, 4 row groups of 20 pages: Bloom filters, dictionaries, page indexes
@@ -39,7 +40,7 @@ import struct
 import sys
 
 from cases import cases
-from make_mergetree import Skip, write_definition, write_part
+from make_mergetree import Skip, Typed, write_definition, write_part
 from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
                           variant_field, write)
 from manyfiles import many_files
@@ -297,6 +298,25 @@ def finals(folder):
     for name, engine in FINAL_ENGINES.items():
         write_definition(os.path.join(folder, "final_%s.sql" % name), FINAL_COLUMNS, ("k", "name"),
                          engine=engine, later=FINAL_TYPES if name == "aggregating" else None)
+    return ""
+
+
+def clickhouse(folder):
+    """Types that only MergeTree has; test/pgtap/acceptance_mergetree.sql holds the same rows."""
+    names = ("id int64", "at datetime", "tick datetime64", "state enum", "point tuple",
+             "i128 int128", "i256 int256", "u256 uint256", "d256 decimal")
+    columns = [Typed(*n.split()) for n in names] + [Typed("n256", "int256", False)]
+    rows = []
+    for n in range(60):
+        sign, power = 1 - n % 3, 10 ** (n % 12 * 7 % 77)
+        rows.append((n, 1679792400 + n * 1800, 1700000000123 + n * 86400001, (1, -2)[n % 2],
+                     None if n % 4 == 0 else n - 30, sign * 10 ** (n % 38), sign * power - n,
+                     2 ** 256 - 1 - n, sign * power // 10 + n, None if n % 5 == 0 else -power))
+    table = os.path.join(folder, "clickhouse")
+    shutil.rmtree(table, ignore_errors=True)
+    write_part(os.path.join(table, "all_1_1_0"), columns, rows[:37], ("id",), 8, False, sums=True)
+    write_part(os.path.join(table, "all_2_2_0"), columns, rows[37:], ("id",), 5, True, sums=True)
+    write_definition(os.path.join(folder, "clickhouse.sql"), columns, ("id",))
     return ""
 
 
@@ -573,7 +593,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, checksums, events, visits, finals, dictionaries, skips, groups, large,
+        types, kinds, checksums, events, visits, clickhouse, finals, dictionaries, skips, groups, large,
         customers, instants, decimals, matrix, odd, nested, variants,
         many_files, cases))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:

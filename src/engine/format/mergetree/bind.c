@@ -187,7 +187,8 @@ static bool number(ax_mt_conv *c, int scale)
 {
     c->kind = MT_C_NUM;
     c->ordered = true;
-    return ax_fmt_digits_init(c->type, scale, &c->num);
+    (void) ax_fmt_digits_init(c->type, scale, &c->num);
+    return c->num.dscale >= 0;
 }
 
 static bool whole(ax_mt_conv *c)

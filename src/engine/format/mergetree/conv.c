@@ -8,6 +8,7 @@
 #include "mergetree_int.h"
 
 #include "base/utf8.h"
+#include "func/func.h"
 
 #include <math.h>
 
@@ -179,9 +180,18 @@ __attribute__((always_inline)) static inline bool same_scale(const ax_mt_conv *c
     return true;
 }
 
+/* Numbers that 128 bits have no room for, as far as the declared type has. */
+static bool long_number(const ax_mt_conv *c, const uint8_t *p, ax_num *out)
+{
+    char buf[96];
+    uint32_t n = ax_mt_text(c->src, p, buf);
+
+    return ax_digits_to_num(buf, n, c->num.precision, c->num.dscale, out);
+}
+
 static bool numerics(const ax_mt_conv *c, const uint8_t *src, uint32_t n, ax_num *dst)
 {
-    bool ok = true;
+    bool few = c->num.rescale > -38 && c->num.rescale < 38, ok = true;
 
     if (c->num.rescale == 0 && c->src->width == 8)
         return c->is_signed ? same_scale(c, src, n, dst, 8, true)
@@ -191,10 +201,13 @@ static bool numerics(const ax_mt_conv *c, const uint8_t *src, uint32_t n, ax_num
                             : same_scale(c, src, n, dst, 4, false);
     for (uint32_t i = 0; i < n; i++)
     {
+        const uint8_t *p = src + (size_t) i * c->src->width;
         ax_i128 v;
 
-        ok = wide(c, src + (size_t) i * c->src->width, &v) &&
-             ax_fmt_number(&c->num, v, &dst[i]) && ok;
+        if (few && wide(c, p, &v))
+            ok = ax_fmt_number(&c->num, v, &dst[i]) && ok;
+        else
+            ok = long_number(c, p, &dst[i]) && ok;
     }
     return ok;
 }
@@ -321,8 +334,9 @@ bool ax_mt_conv_fixed(const ax_mt_conv *c, const uint8_t *src, uint32_t n, void 
 
 static ax_status out_of_range(ax_task *t, const ax_mt_conv *c)
 {
-    if (c->kind == MT_C_NUM && (c->num.precision == 0 || c->num.precision > 38))
-        return ax_fail(t, AX_EBEYOND, "value of type %s has more than 38 digits", c->src->text);
+    if (c->kind == MT_C_NUM && c->num.precision == 0)
+        return ax_fail(t, AX_ERANGE, "value of type %s has more than 38 digits: declare its precision",
+                       c->src->text);
     return ax_fail(t, c->range_code, "value of type %s is out of range for type %s", c->src->text,
                    ax_type_name((ax_type_id) c->type.id));
 }

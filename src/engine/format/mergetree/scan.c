@@ -254,6 +254,32 @@ static void shorten(ax_mt_scan *s, uint32_t n)
             s->w.batch.col[i].n = n;
 }
 
+/* Convert once more what failed in a row that is not selected, with a null in its place. */
+static ax_status convert_selected(ax_task *t, ax_mt_scan *s, uint32_t i, ax_mt_vals *v,
+                                  ax_vec *out, uint32_t *fail_row)
+{
+    ax_mt_conv c = s->bind->conv[s->req.columns[i]];
+    const uint8_t *null = v->null;
+    uint8_t *mask;
+
+    AX_NEW(t, mask, (uint8_t *) ax_arena_values(s->w.batch.arena, s->w.n + 1));
+    for (uint32_t k = 0; k < s->w.n; k++)
+    {
+        bool wanted = ax_fmt_window_wants(&s->w, k);
+
+        mask[k] = !wanted || (null != NULL && null[k]);
+        if (c.not_null && wanted && mask[k])
+        {
+            *fail_row = k;
+            return ax_fail(t, AX_ENOTNULL, "null value in a column declared NOT NULL");
+        }
+    }
+    v->null = mask;
+    c.not_null = false;
+    return ax_mt_conv_vec(t, &c, s->col[i].column->node, v, s->w.n, &s->win, s->arena,
+                          &s->labels[i], out, fail_row);
+}
+
 static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
 {
     const ax_mt_conv *c = &s->bind->conv[s->req.columns[i]];
@@ -264,6 +290,11 @@ static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
 
     AX_TRY(note(t, s, i, ax_mt_col_read(t, &s->col[i], &s->win, s->row0 + s->w.row, s->w.n, &v)));
     st = ax_mt_conv_vec(t, c, node, &v, s->w.n, &s->win, s->arena, &s->labels[i], out, &fail_row);
+    if (st != AX_OK && fail_row != UINT32_MAX && !ax_fmt_window_wants(&s->w, fail_row))
+    {
+        ax_error_clear(&t->err);
+        st = convert_selected(t, s, i, &v, out, &fail_row);
+    }
     if (st == AX_OK || fail_row == UINT32_MAX)
         return note(t, s, i, st);
     (void) note(t, s, i, st);
