@@ -19,7 +19,8 @@ TYPES = {"bool": ("Bool", "<B"), "int16": ("Int16", "<h"), "int32": ("Int32", "<
          "int8": ("Int8", "<b"), "datetime": ("DateTime('Europe/Berlin')", "<I"),
          "datetime64": ("DateTime64(3, 'UTC')", "<q"), "int128": ("Int128", 16),
          "int256": ("Int256", 32), "uint256": ("UInt256", 32), "decimal": ("Decimal(76, 20)", 32),
-         "enum": ("Enum8('x' = 1, 'it\\'s' = -2)", "<b"), "tuple": ("Tuple(a Nullable(Int8))", None)}
+         "enum": ("Enum8('x' = 1, 'it\\'s' = -2)", "<b"),
+         "tuple": ("Tuple(a Nullable(Int8))", None)}
 
 
 class Typed:

@@ -593,9 +593,9 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, checksums, events, visits, clickhouse, finals, dictionaries, skips, groups, large,
-        customers, instants, decimals, matrix, odd, nested, variants,
-        many_files, cases))
+        types, kinds, checksums, events, visits, finals, clickhouse, dictionaries, skips,
+        groups, large, customers, instants, decimals, matrix, odd, nested, variants, many_files,
+        cases))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:
         f.write(twin)
 

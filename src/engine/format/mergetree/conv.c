@@ -335,7 +335,8 @@ bool ax_mt_conv_fixed(const ax_mt_conv *c, const uint8_t *src, uint32_t n, void 
 static ax_status out_of_range(ax_task *t, const ax_mt_conv *c)
 {
     if (c->kind == MT_C_NUM && c->num.precision == 0)
-        return ax_fail(t, AX_ERANGE, "value of type %s has more than 38 digits: declare its precision",
+        return ax_fail(t, AX_ERANGE,
+                       "value of type %s has more than 38 digits: declare its precision",
                        c->src->text);
     return ax_fail(t, c->range_code, "value of type %s is out of range for type %s", c->src->text,
                    ax_type_name((ax_type_id) c->type.id));
