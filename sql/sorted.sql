@@ -38,7 +38,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM whole ORDER BY id;
 SELECT id FROM whole WHERE id > 998 ORDER BY id LIMIT 4;
 SELECT array_agg(id) FROM (SELECT id FROM whole WHERE kind = 'return' ORDER BY id OFFSET 280 LIMIT 3) s;
 
--- files that overlap are not one sequence, unless somebody says so, and then it is an error
+-- files that overlap are merged; that they are one sequence is an error when somebody says so
 \set path '{' :testdata '/events.parquet,' :testdata '/parts/part-0.parquet}'
 CREATE FOREIGN TABLE both_ (id int8, kind text) SERVER analytics_fdw OPTIONS (path :'path', sorted 'id');
 EXPLAIN (COSTS OFF) SELECT id FROM both_ ORDER BY id;

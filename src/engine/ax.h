@@ -123,6 +123,10 @@ const char *const *ax_source_file_part_values(const ax_source *s, uint32_t i);
 ax_status ax_source_fix(ax_source *s, uint32_t i, const ax_fixed_col *fixed, uint32_t n,
                         ax_error *err) AX_MUST_USE;
 
+/* Declared columns by which the rows of each file are ordered, the most significant first, as far
+ * as that holds for all files; *key: [max].  Returns how many; 0 when a file is not open. */
+uint32_t ax_source_order(const ax_source *s, ax_sort_key_claim *key, uint32_t max);
+
 /* How rows of one key become one, for a source with `merged`; NULL: it has no files. */
 const ax_final *ax_source_final(const ax_source *s);
 

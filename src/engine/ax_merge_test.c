@@ -78,7 +78,7 @@ static uint32_t one_key(ff_row *r, uint32_t n)
             {
                 sum += r[i].v;
                 r[0].d = r[i].d > r[0].d ? r[i].d : r[0].d;
-                strcpy(r[0].s, r[i].s);
+                memmove(r[0].s, r[i].s, sizeof r[0].s);
             }
             r[0].v = sum;
             return sum != 0;

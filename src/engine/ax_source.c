@@ -192,6 +192,37 @@ static const ax_fmt_file *first_opened(const ax_source *s)
     return NULL;
 }
 
+uint32_t ax_source_order(const ax_source *s, ax_sort_key_claim *key, uint32_t max)
+{
+    ax_sort_key_claim one[16];
+    uint32_t n = 0;
+
+    max = max < 16 ? max : 16;
+    for (uint32_t f = 0; f < ax_source_files(s); f++)
+    {
+        const ax_fmt_file *file = ax_source_file(s, f);
+        uint32_t m = 0;
+
+        if (file == NULL || file->format->order == NULL || s->snap->file[f].bind == NULL)
+            return 0;
+        if (file->nrows == 0)
+            continue; /* it is ordered by anything */
+        m = file->format->order(s->snap->file[f].bind, one, max);
+        if (n == 0 && m > 0)
+            memcpy(key, one, m * sizeof *key);
+        if (m == 0)
+            return 0;
+        n = n == 0 || m < n ? m : n;
+        for (uint32_t i = 0; i < n; i++)
+            if (one[i].field != key[i].field || one[i].desc != key[i].desc ||
+                one[i].nulls_first != key[i].nulls_first)
+                n = i;
+        if (n == 0)
+            return 0;
+    }
+    return n;
+}
+
 const ax_final *ax_source_final(const ax_source *s) { return s->final; }
 
 const ax_schema *ax_source_schema(const ax_source *s)

@@ -267,7 +267,8 @@ typedef struct AfdwDesc
 	List	   *having;			/* of Expr over keys and aggs */
 	List	   *distinct;		/* of Expr over keys and aggs */
 	List	   *sort;			/* of sort keys */
-	bool		stored;			/* rows are stored in the order of sort */
+	bool		stored;			/* rows are stored in the order of sort, */
+	bool		merged;			/* in each file; files are merged */
 	bool		parameterized;	/* quals may have columns of other relations, in params */
 	bool		limited;
 	Node	   *limit;			/* bigint or NULL */
@@ -366,6 +367,7 @@ typedef struct AfdwRel
 	RelOptInfo *base;
 	List	   *stored_pathkeys,	/* order of the files, as far as it is of use */
 			   *stored_keys;	/* the same as sort keys */
+	bool		merged;			/* the files do not follow each other in it */
 	Cost		transfer,		/* part of total: rows to the server */
 				parallel_saving;	/* what one thread would take longer */
 	double		rows;			/* result */
@@ -401,6 +403,7 @@ typedef struct AfdwOrderCheck AfdwOrderCheck;	/* are rows delivered in order? */
 extern List *afdw_order_keys(const AfdwTable *table, Index varno);
 extern void afdw_order_open_files(AfdwTable *table);
 extern bool afdw_order_is_stored(const AfdwTable *table, List *keys);
+extern bool afdw_order_merges(const AfdwTable *table, List *keys, List *wanted);
 extern AfdwOrderCheck *afdw_order_check_create(const AfdwTable *table, List *keys,
 											   const uint32 *col);
 extern void afdw_order_check_reset(AfdwOrderCheck *check);

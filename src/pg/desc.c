@@ -49,7 +49,8 @@ afdw_desc_save(const AfdwDesc *d)
 {
 	List	   *l = list_make3(makeInteger(DESC_VERSION), makeInteger((int) d->varno),
 							   makeInteger((d->grouped ? 1 : 0) | (d->limited ? 2 : 0) |
-							   (d->stored ? 4 : 0) | (d->parameterized ? 8 : 0)));
+							   (d->stored ? 4 : 0) | (d->parameterized ? 8 : 0) |
+							   (d->merged ? 16 : 0)));
 
 	l = lappend(l, d->output);
 	l = lappend(l, d->quals);
@@ -81,6 +82,7 @@ afdw_desc_load(List *l)
 	d->limited = (flags & 2) != 0;
 	d->stored = (flags & 4) != 0;
 	d->parameterized = (flags & 8) != 0;
+	d->merged = (flags & 16) != 0;
 	d->output = list_nth(l, 3);
 	d->quals = list_nth(l, 4);
 	d->keys = list_nth(l, 5);
@@ -388,15 +390,38 @@ limit_expr(Build *b, Node *node, int *param)
 	return e;
 }
 
-/* Reads in stored order, if the files are still in the order that the plan counts on. */
+/* Files that are each in the order wanted become one sequence. */
 static bool
-stored_order(Build *b, AfdwBuilt *built)
+merged_order(Build *b)
 {
+	ax_sort_key *keys = plan_alloc(b, sizeof(ax_sort_key) * list_length(b->d->sort));
 	ListCell   *lc;
 	int			i = 0;
 
-	if (!afdw_order_is_stored(b->t.table, afdw_order_keys(b->t.table, b->d->varno)))
+	foreach(lc, b->d->sort)
+	{
+		List	   *key = lfirst(lc);
+
+		keys[i].col = (uint32) find_column(b, afdw_sort_expr(key));
+		keys[i].desc = afdw_sort_desc(key);
+		keys[i].nulls_first = afdw_sort_nulls_first(key);
+		i++;
+	}
+	return taken(b, ax_plan_merge(b->t.plan, &b->node, 1, keys, (uint32) i));
+}
+
+/* Reads in stored order, if the files are still in an order that the plan counts on. */
+static bool
+stored_order(Build *b, AfdwBuilt *built)
+{
+	List	   *stored = afdw_order_keys(b->t.table, b->d->varno);
+	ListCell   *lc;
+	int			i = 0;
+
+	if (stored == NIL)
 		return false;
+	if (!afdw_order_is_stored(b->t.table, stored))
+		return afdw_order_merges(b->t.table, stored, b->d->sort) && merged_order(b);
 	built->keycol = palloc(sizeof(uint32) * list_length(b->d->sort));
 	foreach(lc, b->d->sort)
 	{

@@ -342,7 +342,8 @@ explain_sort(Deparse *d, AfdwDesc *desc, ExplainState *es)
 			text = psprintf("%s NULLS %s", text, desc_order ? "LAST" : "FIRST");
 		keys = lappend(keys, text);
 	}
-	ExplainPropertyList(desc->stored ? "Stored Order" : "Sort Key", keys, es);
+	ExplainPropertyList(desc->merged ? "Merge Key" : desc->stored ? "Stored Order" : "Sort Key",
+						keys, es);
 }
 
 static void

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * order.c
- *		The order in which files are declared to be stored: options `sorted`,
- *		`files_in_order` and `check_sorted`.
+ *		The order in which files are stored: options `sorted`,
+ *		`files_in_order` and `check_sorted`, and what files say of it.
  *
  * A declaration is believed but checked twice.  Minimum and maximum of each
  * row group must not contradict it, before the first row; and no row may come
@@ -10,8 +10,10 @@
  * an error.  What a LIMIT leaves unread is not looked at.
  *
  * Several files are one ordered sequence when they are declared to be, or when
- * their bounds prove it.  If a plan counts on a proof that files of today do
- * not give, the engine sorts.
+ * their bounds prove it; else they are merged.  If a plan counts on what files
+ * of today do not give, the engine sorts.
+ *
+ * Formats whose files tell their order themselves need no declaration.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,8 +26,29 @@
 #include "afdw.h"
 
 #define CHECK_FILES 32
+#define MERGE_FILES 64
 
-/* Declared keys as sort keys over columns of relation varno. */
+/* What the files say themselves, if all of them are open and say the same. */
+static List *
+keys_of_files(const AfdwTable *table, Index varno)
+{
+	ax_sort_key_claim claim[16];
+	uint32		n = ax_source_order(table->source, claim, lengthof(claim));
+	List	   *keys = NIL;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		const AfdwColumn *col = &table->col[claim[i].field];
+
+		keys = lappend(keys, list_make3(makeVar(varno, col->attnum, col->typid, col->typmod,
+												col->collation, 0),
+										makeInteger(claim[i].desc ? 1 : 0),
+										makeInteger(claim[i].nulls_first ? 1 : 0)));
+	}
+	return keys;
+}
+
+/* Declared keys, or those of the files, as sort keys over columns of relation varno. */
 List *
 afdw_order_keys(const AfdwTable *table, Index varno)
 {
@@ -34,6 +57,8 @@ afdw_order_keys(const AfdwTable *table, Index varno)
 
 	if (table->opts.final)
 		return NIL;				/* rows come in another order */
+	if (table->opts.sorted == NIL)
+		return keys_of_files(table, varno);
 	foreach(lc, table->opts.sorted)
 	{
 		List	   *key = lfirst(lc);
@@ -212,6 +237,22 @@ afdw_order_is_stored(const AfdwTable *table, List *keys)
 			have = true;
 		}
 	}
+	return true;
+}
+
+/*
+ * Can files, each in the order of `keys`, be merged into the order of `wanted`?
+ * Each takes memory while they are merged, so they must not be many.
+ */
+bool
+afdw_order_merges(const AfdwTable *table, List *keys, List *wanted)
+{
+	if (!afdw_enable_ordered_merge || ax_source_files(table->source) > MERGE_FILES ||
+		list_length(wanted) > list_length(keys))
+		return false;
+	for (int i = 0; i < list_length(wanted); i++)
+		if (!equal(list_nth(wanted, i), list_nth(keys, i)))
+			return false;
 	return true;
 }
 

@@ -671,6 +671,7 @@ ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
 		pathkeys_contained_in(root->sort_pathkeys, input->stored_pathkeys))
 	{
 		desc->stored = true;
+		desc->merged = input->merged;
 		desc->sort = list_truncate(list_copy(input->stored_keys),
 								   list_length(root->sort_pathkeys));
 	}
@@ -910,6 +911,7 @@ afdw_get_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid, ForeignPath *path, 
 		if (path->path.pathkeys != NIL)
 		{
 			desc->stored = true;
+			desc->merged = fpinfo->merged;
 			desc->sort = path->fdw_private;
 			foreach(lc, desc->sort)
 				desc->output = list_append_unique(desc->output,

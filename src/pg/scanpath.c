@@ -4,7 +4,7 @@
  *		More paths of a foreign table: rows in the order in which they are
  *		stored, and scans for one value after another of another relation.
  *
- * An ordered path reads row groups one after the other, so it is slower than
+ * An ordered path reads row groups one after the other, or merges files, so it is slower than
  * the scan that all threads share; it pays where the order spares a sort, or
  * where few rows are wanted.  A parameterised path pays where the bounds of row
  * groups leave out most of them for each value.
@@ -12,6 +12,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "access/stratnum.h"
 #include "catalog/pg_am.h"
@@ -66,12 +68,14 @@ afdw_find_stored_order(PlannerInfo *root, RelOptInfo *rel)
 	AfdwTable  *table = fpinfo->table;
 	List	   *pathkeys = NIL,
 			   *keys = NIL,
+			   *all,
 			   *useful;
 	ListCell   *lc;
 
-	if (!afdw_enable_ordered_scan || !afdw_enabled || table->opts.sorted == NIL)
+	if (!afdw_enable_ordered_scan || !afdw_enabled)
 		return;
-	foreach(lc, afdw_order_keys(table, rel->relid))
+	all = afdw_order_keys(table, rel->relid);
+	foreach(lc, all)
 	{
 		List	   *key = lfirst(lc);
 		Var		   *var = (Var *) afdw_sort_expr(key);
@@ -91,10 +95,11 @@ afdw_find_stored_order(PlannerInfo *root, RelOptInfo *rel)
 		return;
 	keys = list_truncate(keys, list_length(useful));
 	/* With a column left out in front, bounds of what follows prove nothing across groups. */
-	if (!equal(linitial(keys), linitial(afdw_order_keys(table, rel->relid))) &&
-		ax_source_files(table->source) > 1 && !table->opts.files_in_order)
+	if (!equal(linitial(keys), linitial(all)) && ax_source_files(table->source) > 1 &&
+		!table->opts.files_in_order)
 		return;
-	if (!afdw_order_is_stored(table, afdw_order_keys(table, rel->relid)))
+	fpinfo->merged = !afdw_order_is_stored(table, all);
+	if (fpinfo->merged && !afdw_order_merges(table, all, keys))
 		return;
 	fpinfo->stored_pathkeys = useful;
 	fpinfo->stored_keys = keys;
@@ -109,6 +114,9 @@ afdw_add_ordered_path(PlannerInfo *root, RelOptInfo *rel)
 	afdw_find_stored_order(root, rel);
 	if (fpinfo->stored_pathkeys == NIL)
 		return;
+	if (fpinfo->merged)			/* comparisons by a heap */
+		total += fpinfo->rows * cpu_operator_cost *
+			log2(Max(ax_source_files(fpinfo->table->source), 2));
 	add_path(rel, (Path *) afdw_foreignscan_path(root, rel, NULL, rel->rows, fpinfo->startup,
 												 total, fpinfo->stored_pathkeys,
 												 rel->lateral_relids, NULL,

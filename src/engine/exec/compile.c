@@ -263,6 +263,31 @@ static ax_status scan_filters(compiler *c, ax_scan *s)
     return ax_filter_create(c->t, c->a, declared, s->nconj, &c->x->o.params, &s->prune);
 }
 
+/* The reader may not apply filters: they come back as an operator above it. */
+static ax_status filters_above(compiler *c, ax_scan *s, const ax_node *n, above *up)
+{
+    ax_op *op;
+
+    if (s->filter == NULL || (c->x->o.allow & AX_ALLOW_PREWHERE) != 0)
+        return AX_OK;
+    AX_TRY(new_op(c, AX_OP_FILTER, NULL, n->ncols, n->type, &op));
+    op->filter = s->filter;
+    op->conj = s->conj;
+    op->nconj = s->nconj;
+    s->nfilter_only = 0;
+    return put_front(c, up, op);
+}
+
+static void take_snapshot(compiler *c, ax_stage *st, ax_scan *s)
+{
+    st->scan = s;
+    s->snap = s->node->u.scan.source->snap;
+    atomic_fetch_add_explicit(&s->snap->refs, 1, memory_order_relaxed);
+    pthread_mutex_init(&s->live_lock, NULL);
+    if (c->x->first_scan == NULL)
+        c->x->first_scan = s;
+}
+
 static ax_status scan(compiler *c, const ax_node *n, above up)
 {
     ax_scan *s;
@@ -279,26 +304,11 @@ static ax_status scan(compiler *c, const ax_node *n, above up)
     wire_live(c, s, n, up.sink);
     AX_TRY(scan_filters(c, s));
     AX_TRY(find_filter_only(c, s, up.ops));
-    /* The reader may not apply filters: they come back as an operator above it. */
-    if (s->filter != NULL && (c->x->o.allow & AX_ALLOW_PREWHERE) == 0)
-    {
-        ax_op *op;
-
-        AX_TRY(new_op(c, AX_OP_FILTER, NULL, n->ncols, n->type, &op));
-        op->filter = s->filter;
-        op->conj = s->conj;
-        op->nconj = s->nconj;
-        s->nfilter_only = 0;
-        AX_TRY(put_front(c, &up, op));
-    }
+    AX_TRY(filters_above(c, s, n, &up));
+    s->gradual = n->u.scan.stored_order;
     up.one_lane = up.one_lane || n->u.scan.stored_order;
     AX_TRY(new_stage(c, AX_SRC_SCAN, up, &st));
-    st->scan = s;
-    s->snap = src->snap;
-    atomic_fetch_add_explicit(&s->snap->refs, 1, memory_order_relaxed);
-    pthread_mutex_init(&s->live_lock, NULL);
-    if (c->x->first_scan == NULL)
-        c->x->first_scan = s;
+    take_snapshot(c, st, s);
     AX_TRY(ax_scan_plan(c->x, s, st->nlanes, &st->nlanes));
     return s->live ? ax_meta_order(c->x, s) : AX_OK;
 }
@@ -717,6 +727,19 @@ static ax_status limit(compiler *c, const ax_node *n, above up, uint32_t depth)
     return node(c, n->child[0], up, depth + 1);
 }
 
+static ax_status merge_stage(compiler *c, ax_scan *s, const ax_merge *m, above up)
+{
+    ax_stage *st;
+
+    s->merged = true;
+    up.one_lane = true;
+    AX_TRY(new_stage(c, AX_SRC_MERGE, up, &st));
+    st->merge = m;
+    take_snapshot(c, st, s);
+    st->nlanes = 1;
+    return ax_scan_plan(c->x, s, 1, &st->nlanes);
+}
+
 /* A scan whose files are the inputs of a merge. */
 static ax_status merge_final(compiler *c, const ax_node *n, above up)
 {
@@ -725,7 +748,6 @@ static ax_status merge_final(compiler *c, const ax_node *n, above up)
     uint32_t nconj = 0;
     ax_expr **conj;
     ax_merge *m;
-    ax_stage *st;
     ax_scan *s;
 
     AX_CHECK(c->t, src->snap != NULL, AX_EPLAN, "plan uses a source that is not open");
@@ -734,7 +756,6 @@ static ax_status merge_final(compiler *c, const ax_node *n, above up)
     AX_NEW(c->t, s, (ax_scan *) ax_arena_alloc0(c->a, sizeof *s));
     AX_NEW(c->t, m, (ax_merge *) ax_arena_alloc0(c->a, sizeof *m));
     s->node = scan;
-    s->merged = true;
     if (src->final != NULL)
         AX_TRY(ax_merge_plan(c->t, c->a, s, m));
     for (oplink *l = up.ops; l != NULL && l->op->kind == AX_OP_FILTER; l = l->next)
@@ -746,17 +767,31 @@ static ax_status merge_final(compiler *c, const ax_node *n, above up)
             conj[nconj++] = l->op->conj[i];
     if (src->final != NULL)
         AX_TRY(ax_merge_prune(c->t, c->a, s, conj, nconj, &c->x->o.params));
-    up.one_lane = true;
-    AX_TRY(new_stage(c, AX_SRC_MERGE, up, &st));
-    st->scan = s;
-    st->merge = m;
-    s->snap = src->snap;
-    atomic_fetch_add_explicit(&s->snap->refs, 1, memory_order_relaxed);
-    pthread_mutex_init(&s->live_lock, NULL);
-    if (c->x->first_scan == NULL)
-        c->x->first_scan = s;
-    st->nlanes = 1;
-    return ax_scan_plan(c->x, s, 1, &st->nlanes);
+    return merge_stage(c, s, m, up);
+}
+
+/* Files that are ordered by the keys become one sequence; what is not a plain scan is sorted. */
+static ax_status ordered_merge(compiler *c, const ax_node *n, above up, uint32_t depth)
+{
+    const ax_node *scan = n->child[0];
+    ax_merge *m;
+    ax_scan *s;
+
+    if (n->nchild > 1 || scan->kind != AX_N_SCAN)
+        return order(c, n, n->u.merge.key, n->u.merge.nkeys, NULL, NULL, up, depth);
+    AX_CHECK(c->t, scan->u.scan.source->snap != NULL, AX_EPLAN,
+             "plan uses a source that is not open");
+    AX_NEW(c->t, s, (ax_scan *) ax_arena_alloc0(c->a, sizeof *s));
+    AX_NEW(c->t, m, (ax_merge *) ax_arena_alloc0(c->a, sizeof *m));
+    s->node = scan;
+    s->columns = scan->u.scan.columns;
+    s->ncolumns = scan->ncols;
+    s->gradual = s->whole_files = true;
+    AX_TRY(merge_filters(c, s, scan, &up));
+    AX_TRY(scan_filters(c, s));
+    AX_TRY(filters_above(c, s, scan, &up));
+    AX_TRY(ax_merge_of_order(c->t, c->a, n, m));
+    return merge_stage(c, s, m, up);
 }
 
 static ax_status deletes(compiler *c, const ax_node *n, above up, uint32_t depth)
@@ -826,7 +861,7 @@ static ax_status node(compiler *c, const ax_node *n, above up, uint32_t depth)
         return order(c, n, n->u.sort.key, n->u.sort.nkeys, n->u.sort.limit, n->u.sort.offset, up,
                      depth);
     case AX_N_ORDERED_MERGE:
-        return order(c, n, n->u.merge.key, n->u.merge.nkeys, NULL, NULL, up, depth);
+        return ordered_merge(c, n, up, depth);
     case AX_N_LIMIT:
         return limit(c, n, up, depth);
     case AX_N_DISTINCT:

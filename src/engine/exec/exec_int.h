@@ -173,7 +173,9 @@ typedef struct ax_scan
     uint32_t *filter_only;
     uint32_t nfilter_only;
     bool late;                   /* its rows are found again by their ids */
-    bool merged;                 /* its files are inputs of a merge */
+    bool merged;                 /* its splits are inputs of a merge */
+    bool whole_files;            /* or rather its files */
+    bool gradual;                /* few rows may be wanted: read little at first */
     bool live;                   /* a top-N tightens it */
     ax_fn live_op;
     uint32_t live_col;           /* position */

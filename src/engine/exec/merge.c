@@ -405,6 +405,22 @@ static ax_status add_run(ax_lane *l, bool *full)
     return AX_OK;
 }
 
+/* A row has an error: those that were put out before it are delivered. */
+static ax_status row_failed(ax_lane *l, const ax_error *err, ax_go *go)
+{
+    if (l->stage->sink->kind != AX_SINK_OUTPUT)
+    {
+        l->task.err = *err;
+        return err->code;
+    }
+    l->poison = *err;
+    ax_exec_poison(l);
+    ax_error_clear(&l->poison);
+    l->merging->over = true;
+    *go = AX_GO_END;
+    return AX_OK;
+}
+
 /* The next batch of the input that wants one. */
 static ax_status advance(ax_lane *l, ax_go *go)
 {
@@ -417,10 +433,7 @@ static ax_status advance(ax_lane *l, ax_go *go)
         AX_TRY(ax_rows_keep(&l->task, l->stage->x, &g->rows, in->b));
         in->b = NULL;
         if (in->poison.code != AX_OK)
-        {
-            l->task.err = in->poison;
-            return in->poison.code;
-        }
+            return row_failed(l, &in->poison, go);
     }
     l->rd = &in->rd;
     AX_TRY(ax_scan_next(l, &b, go));

@@ -51,6 +51,8 @@ typedef struct ax_rows
 
 /* merge_plan.c.  Of s, node is set; its columns are chosen. */
 ax_status ax_merge_plan(ax_task *t, ax_arena *a, ax_scan *s, ax_merge *m) AX_MUST_USE;
+/* n: an ORDERED_MERGE of a scan, all of whose columns are read. */
+ax_status ax_merge_of_order(ax_task *t, ax_arena *a, const ax_node *n, ax_merge *m) AX_MUST_USE;
 /* Conditions above the merge, over the columns of the scan: those over columns of the key hold for
  * all rows of a key or for none, so what they exclude by statistics need not be read. */
 ax_status ax_merge_prune(ax_task *t, ax_arena *a, ax_scan *s, ax_expr *const *conj, uint32_t nconj,

@@ -78,6 +78,26 @@ ax_status ax_merge_plan(ax_task *t, ax_arena *a, ax_scan *s, ax_merge *m)
     return m->rule == AX_FINAL_FOLD ? merge_folds(t, a, s, src, m) : AX_OK;
 }
 
+ax_status ax_merge_of_order(ax_task *t, ax_arena *a, const ax_node *n, ax_merge *m)
+{
+    uint32_t ncols = n->child[0]->ncols, *out;
+
+    m->rule = AX_FINAL_NONE;
+    m->ncols = m->nout = ncols;
+    m->nkeys = n->u.merge.nkeys;
+    m->version = m->sign = AX_NO_COL;
+    m->type = n->child[0]->type;
+    AX_NEW(t, m->key, (ax_order_key *) ax_arena_alloc(a, (m->nkeys + 1) * sizeof *m->key));
+    for (uint32_t i = 0; i < m->nkeys; i++)
+        m->key[i] = (ax_order_key){n->u.merge.key[i].col, n->u.merge.key[i].desc,
+                                   n->u.merge.key[i].nulls_first};
+    AX_NEW(t, out, (uint32_t *) ax_arena_alloc(a, (ncols + 1) * sizeof *out));
+    for (uint32_t i = 0; i < ncols; i++)
+        out[i] = i;
+    m->out = out;
+    return AX_OK;
+}
+
 ax_status ax_merge_prune(ax_task *t, ax_arena *a, ax_scan *s, ax_expr *const *conj, uint32_t nconj,
                          const ax_params *params)
 {

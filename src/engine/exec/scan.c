@@ -181,14 +181,17 @@ static ax_status plan_merged(ax_exec *x, ax_scan *s, ax_fmt_file *const *file,
     AX_CHECK(&x->task, all->splits < UINT32_MAX && all->ids < UINT32_MAX, AX_ELIMIT,
              "too many row groups");
     AX_NEW(&x->task, s->work,
-           (ax_work *) ax_arena_alloc(x->task.arena, (size_t) (all->splits + 1) * sizeof *s->work));
+           (ax_work *) ax_arena_alloc(x->task.arena, (size_t) (all->splits + s->snap->nfiles + 1) *
+                                                         sizeof *s->work));
     for (uint32_t f = 0; f < s->snap->nfiles; f++)
     {
-        opened += file[f] != NULL ? file[f]->nsplits : 0;
-        if (!left_out[f] && file[f] == NULL)
+        bool whole = file[f] == NULL || s->whole_files;
+
+        if (!left_out[f] && whole)
             s->work[s->nwork++] = (ax_work){.file = f, .split = AX_SPLIT_ALL};
-        for (uint32_t i = 0; file[f] != NULL && i < file[f]->nsplits; i++)
+        for (uint32_t i = 0; !whole && i < file[f]->nsplits; i++)
             s->work[s->nwork++] = (ax_work){.file = f, .split = i};
+        opened += whole ? 0 : file[f]->nsplits;
     }
     atomic_fetch_add_explicit(&x->splits, opened, memory_order_relaxed);
     return AX_OK;
@@ -459,6 +462,7 @@ static ax_status begin_read(ax_lane *l, ax_match match)
     l->rd->req.nfilter_only = s->nfilter_only;
     l->rd->req.share = l->rd->work.share;
     l->rd->req.allow = l->stage->x->o.allow;
+    l->rd->req.gradual = s->gradual;
     l->rd->req.stats = &l->stats;
     l->rd->req.budget = l->task.budget;
     l->rd->req.buffer_bytes = ax_scan_buffer_bytes(l);

@@ -349,6 +349,8 @@ typedef struct ax_scan_req
                                 * filter: may be left zeroed in batches */
     uint32_t nfilter_only;
     ax_fmt_share *share;       /* the rows are dealt out among scans, or NULL */
+    bool gradual;              /* perhaps only the first rows are wanted: read little ahead at
+                                * first */
     uint32_t allow;            /* AX_ALLOW_* */
     ax_scan_stats *stats;      /* borrowed, never NULL */
     ax_budget *budget;         /* pages are charged here */
@@ -406,6 +408,11 @@ struct ax_format
      * nothing is read.  Out, in arena a; EUNSUPPORTED, EOPTION.  NULL: rows are what is stored. */
     ax_status (*final)(ax_task *t, ax_arena *a, const char *options, const ax_colspec *col,
                        uint32_t ncols, const ax_bind_opts *opts, ax_final *out);
+
+    /* Declared columns by which the rows of every split are ordered, and those of the file split by
+     * split, the most significant first, as their declared types compare; *out: [max].  Returns how
+     * many.  Who counts on it checks the rows.  NULL: none is known. */
+    uint32_t (*order)(const ax_fmt_bind *b, ax_sort_key_claim *out, uint32_t max);
 
     /* Bounds of a declared column in one split from metadata in memory, in the declared type.
      * false: not known without reading, or not trustworthy. */

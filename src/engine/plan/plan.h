@@ -100,8 +100,8 @@ struct ax_node
                  struct ax_window_call *calls; uint32_t ncalls; } window;
         struct { ax_setop_kind kind; bool all; } setop;
         struct { ax_sort_key *key; uint32_t nkeys; } merge;   /* ORDERED_MERGE of ordered children;
-                              * a SCAN stands for all its splits, each an ordered input (claims are
-                              * ax_split.order).  Ties: child by child, split by split, in order */
+                              * a SCAN stands for all its files, each an ordered input.  Ties: child
+                              * by child, file by file, in order */
         struct { const uint32_t *col; uint32_t ncol; } deletes; /* APPLY_DELETES: child 1 is the
                               * deleted keys (null equals null) or (split, row) positions.  Below
                               * it no filter may run that can raise: such rows may be gone */

@@ -444,6 +444,32 @@ static ax_status changed_type(ax_task *t, ax_arena *a, const ax_mt_part *p, cons
     return AX_OK;
 }
 
+/* Stops behind a column of which different values are one value here. */
+uint32_t ax_mt_order(const ax_fmt_bind *base, ax_sort_key_claim *out, uint32_t max)
+{
+    const ax_mt_bind *b = (const ax_mt_bind *) base;
+    const ax_mt_part *p = (const ax_mt_part *) base->file;
+    uint32_t n = 0, nkeys = p->keys != NULL ? p->keys->ncols : 0;
+
+    for (uint32_t k = 0; k < nkeys && n < max && p->keys->col[k].fn == MT_K_COLUMN; k++)
+    {
+        const ax_mt_conv *conv = NULL;
+
+        for (uint32_t i = 0; i < base->ncols && conv == NULL; i++)
+            if (!base->constant[i] && b->conv[i].ordered &&
+                b->conv[i].column == &p->column[p->keys->col[k].column])
+            {
+                conv = &b->conv[i];
+                out[n++] = (ax_sort_key_claim){i, p->keys->col[k].desc, p->keys->col[k].desc};
+            }
+        if (conv == NULL || (conv->kind == MT_C_LINEAR && conv->div > 1) ||
+            (conv->kind == MT_C_NUM && conv->type.precision > 0 &&
+             conv->type.scale < (conv->src->id == MT_DECIMAL ? conv->src->scale : 0)))
+            break;
+    }
+    return n;
+}
+
 /* The order of a column of the part, if it is that of the table's type. */
 static ax_status order(ax_task *t, const ax_mt_column *c, const ax_colspec *col, ax_mt_conv *conv)
 {

@@ -93,6 +93,7 @@ const ax_format ax_format_mergetree = {
     .split = split,
     .bind = ax_mt_bind_open,
     .final = ax_mt_final,
+    .order = ax_mt_order,
     .bounds = bounds,
     .distinct = distinct,
     .width = width,

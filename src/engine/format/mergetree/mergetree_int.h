@@ -770,6 +770,7 @@ const char *ax_mt_type_end(const char *s, const char *end, const char **expr);
 /* The type that AX_VIRT_ORDER gives columns of this one; false: it has no order here. */
 bool ax_mt_order_type(const ax_mt_type *ty, ax_type *out);
 
+uint32_t ax_mt_order(const ax_fmt_bind *base, ax_sort_key_claim *out, uint32_t max);
 ax_status ax_mt_final(ax_task *t, ax_arena *a, const char *options, const ax_colspec *col,
                       uint32_t ncols, const ax_bind_opts *opts, ax_final *out) AX_MUST_USE;
 

@@ -180,12 +180,17 @@ static void next_run(ax_mt_scan *s)
 {
     const ax_mt_part *p = s->part;
     uint64_t first = s->row0 + s->w.row, last = s->row0 + s->range.end;
-    uint32_t r = s->range_no;
+    uint32_t r = s->range_no, most = RUN_ROWS;
 
+    /* Nothing at first, then twice as many rows each time. */
+    if (s->req.gradual && s->run_rows < RUN_ROWS)
+        most = s->run_rows;
+    if (s->run_rows < RUN_ROWS)
+        s->run_rows = s->run_rows < 8192 ? 8192 : s->run_rows * 2;
     ax_mt_forget_bytes(s);
     s->g0 = ax_mt_granule_of(p, first);
     s->g1 = s->g0 + 1;
-    while (s->g1 < p->ngran && p->row_at[s->g1 + 1] - p->row_at[s->g0] <= RUN_ROWS)
+    while (s->g1 < p->ngran && p->row_at[s->g1 + 1] - p->row_at[s->g0] <= most)
     {
         /* Does a wanted row lie in granule g1? */
         while (last <= p->row_at[s->g1] && r < s->nranges && s->req.rows != NULL)

@@ -38,6 +38,7 @@ typedef struct ax_mt_scan
     ax_mt_extent_of *extent;  /* [nextents] those of io */
     uint32_t nextents, max_extents;
 
+    uint32_t run_rows;        /* gradual: rows of the next run */
     uint32_t g0, g1;          /* granules of the run; g0 == g1: none yet */
     uint32_t counted;         /* granule behind the last one that was counted; 0: none */
     ax_rowrange range;        /* the current range of rows wanted */
