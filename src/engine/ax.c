@@ -35,7 +35,7 @@ static ax_status parts_create(ax_engine *e, const ax_engine_opts *o, uint32_t th
 ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *err)
 {
     ax_engine *e = (ax_engine *) ax_obj_alloc(sizeof *e);
-    uint32_t threads = o->max_threads > 0 ? o->max_threads : ax_cpu_count();
+    uint32_t cpus = ax_cpu_count(), threads = o->max_threads > 0 ? o->max_threads : cpus;
     uint32_t room = threads > POOL_ROOM ? threads : POOL_ROOM;
     ax_status st = AX_ENOMEM;
 
@@ -47,6 +47,7 @@ ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *e
                        o->memory_limit_bytes > 0 ? o->memory_limit_bytes : INT64_MAX, NULL);
         e->env.budget = &e->budget;
         atomic_init(&e->env.max_threads, threads);
+        e->env.cpus = cpus;
         e->pool_threads = room;
         st = parts_create(e, o, room);
     }

@@ -5,7 +5,8 @@
  *
  * Invariants, all guarded by pool.lock:
  * - a group is in the ready ring exactly when it has a queued job, runs fewer than max_running and
- *   is not stopped; a claim takes the first group, its first job, and puts the group at the end;
+ *   is not stopped; a claim takes the first group, its first job (of those that ran before, if
+ *   there are any), and puts the group at the end;
  * - while the ring is not empty, a thread is on its way to claim: it spins, or was signalled, or
  *   has just been started, or finishes a job (each claims under the lock before it sleeps).  A
  *   thread that claims and leaves the ring non-empty calls the next one, if there is a permit;
@@ -100,7 +101,9 @@ struct ax_group
     bool hosted;               /* immutable: jobs run in ax_group_run only, never in the ring */
     void (*wake)(void *arg);   /* immutable, hosted only; may be NULL */
     void *wake_arg;
-    job_list queued;
+    job_list resumed;          /* queued, and ran before: these go first, so that a query has no
+                                * more jobs under way than there are threads */
+    job_list queued;           /* queued, never ran */
     job_list parked;
     ax_group *ready_next;
     ax_group *next, *prev;     /* list of all groups */
@@ -136,9 +139,23 @@ static void list_remove(job_list *l, ax_job *j)
     j->prev = NULL;
 }
 
+static bool group_has_queued(const ax_group *g)
+{
+    return g->resumed.head != NULL || g->queued.head != NULL;
+}
+
+static ax_job *take_queued(ax_group *g)
+{
+    job_list *l = g->resumed.head != NULL ? &g->resumed : &g->queued;
+    ax_job *j = l->head;
+
+    list_remove(l, j);
+    return j;
+}
+
 static bool group_can_run(const ax_group *g)
 {
-    return !g->hosted && !g->stopped && g->queued.head != NULL && g->running < g->max_running;
+    return !g->hosted && !g->stopped && group_has_queued(g) && g->running < g->max_running;
 }
 
 /* Put the group at the end of the ring if it belongs there and is not in it. */
@@ -313,8 +330,8 @@ static void call_thread(ax_pool *p)
 
 static void job_enqueue(ax_pool *p, ax_job *j)
 {
+    list_push(j->state == JOB_NEW ? &j->group->queued : &j->group->resumed, j);
     j->state = JOB_QUEUED;
-    list_push(&j->group->queued, j);
     ring_update(p, j->group);
     if (j->group->wake != NULL)
         j->group->wake(j->group->wake_arg);
@@ -342,8 +359,7 @@ static ax_job *claim(ax_pool *p)
         return NULL;
     }
     ring_remove(p, g);
-    j = g->queued.head;
-    list_remove(&g->queued, j);
+    j = take_queued(g);
     start_job(g, j);
     ring_update(p, g);
     call_thread(p);
@@ -546,6 +562,7 @@ static void group_close(ax_pool *p, ax_group *g)
 {
     g->stopped = true;
     ring_remove(p, g);
+    list_finish(p, &g->resumed);
     list_finish(p, &g->queued);
     list_finish(p, &g->parked);
     permit_tell(p);
@@ -589,6 +606,16 @@ void ax_pool_share(ax_pool *p, ax_permits *s, uint32_t total)
     p->total = total;
     call_thread(p);
     pthread_mutex_unlock(&p->lock);
+}
+
+uint32_t ax_pool_most(ax_pool *p)
+{
+    uint32_t most;
+
+    pthread_mutex_lock(&p->lock);
+    most = p->shared != NULL && p->total < p->max_threads ? p->total : p->max_threads;
+    pthread_mutex_unlock(&p->lock);
+    return most;
 }
 
 uint32_t ax_pool_threads(const ax_pool *p)
@@ -640,17 +667,16 @@ bool ax_group_run(ax_group *g, uint32_t max_us)
 
     AX_ASSERT(g->hosted);
     pthread_mutex_lock(&p->lock);
-    while (!g->stopped && g->queued.head != NULL)
+    while (!g->stopped && group_has_queued(g))
     {
-        ax_job *j = g->queued.head;
+        ax_job *j = take_queued(g);
 
-        list_remove(&g->queued, j);
         start_job(g, j);
         run_job(p, j);
         if (clock_ns(CLOCK_MONOTONIC) >= end_ns)
             break;
     }
-    more = !g->stopped && g->queued.head != NULL;
+    more = !g->stopped && group_has_queued(g);
     pthread_mutex_unlock(&p->lock);
     return more;
 }

@@ -35,7 +35,8 @@ typedef struct ax_job ax_job;
 typedef enum ax_run
 {
     AX_RUN_DONE,    /* finished; never run again; the job's memory may be reused at once */
-    AX_RUN_AGAIN,   /* put me at the end of the queue (used for fairness about every 5 ms) */
+    AX_RUN_AGAIN,   /* let other groups run (used for fairness about every 5 ms), then me: before
+                     * jobs of my group that never ran */
     AX_RUN_BLOCKED, /* do not run before ax_job_wake */
 } ax_run;
 
@@ -77,6 +78,7 @@ ax_status ax_pool_create(ax_pool **out, uint32_t max_threads, uint32_t idle_ms, 
 void ax_pool_destroy(ax_pool *p);
 
 uint32_t ax_pool_threads(const ax_pool *p); /* threads alive now */
+uint32_t ax_pool_most(ax_pool *p);          /* jobs that can run at once, as things are */
 
 /* From now on the pool runs at most so many jobs at once, together with all others that share s
  * (hosted groups do not count).  Later calls change the total; s only counts in the first one,

@@ -299,6 +299,40 @@ static void groups_take_turns(void **state)
     ax_pool_destroy(p);
 }
 
+/* Which job ran when. */
+static unit *turn[8];
+static _Atomic int nturns;
+
+static ax_run note_turn(ax_job *j)
+{
+    unit *u = OWNER(unit, job, j);
+    int n = atomic_fetch_add(&u->runs, 1);
+
+    turn[atomic_load(&nturns)] = u;
+    atomic_fetch_add(&nturns, 1);
+    return n < 3 ? AX_RUN_AGAIN : AX_RUN_DONE;
+}
+
+/* What has begun is finished first: a second job begins when a thread has nothing else to run. */
+static void jobs_that_ran_go_before_new_ones(void **state)
+{
+    ax_pool *p = pool_of(1, 0);
+    ax_group *g = group_of(p, 2);
+    unit gate = {0}, a = {0}, b = {0};
+
+    (void) state;
+    submit(&gate, hold, g);
+    assert_true(reaches(&gate.runs, 1));
+    submit(&a, note_turn, g);
+    submit(&b, note_turn, g);
+    atomic_store(&gate.go, true);
+    assert_true(reaches(&nturns, 8));
+    for (int i = 0; i < 8; i++)
+        assert_ptr_equal(turn[i], i < 4 ? &a : &b);
+    ax_group_destroy(g);
+    ax_pool_destroy(p);
+}
+
 static ax_run burn(ax_job *j)
 {
     unit *u = OWNER(unit, job, j);
@@ -819,6 +853,7 @@ int main(void)
         cmocka_unit_test(a_job_may_free_itself),
         cmocka_unit_test(max_running_is_respected_and_used),
         cmocka_unit_test(groups_take_turns),
+        cmocka_unit_test(jobs_that_ran_go_before_new_ones),
         cmocka_unit_test(cpu_time_is_the_groups_own),
         cmocka_unit_test(two_groups_on_one_thread_first_parked_for_ever),
         cmocka_unit_test(stop_takes_queued_jobs_out),

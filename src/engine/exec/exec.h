@@ -40,6 +40,7 @@ typedef struct ax_env
     ax_budget *budget;             /* parent account of queries, sources and plans */
     ax_cache *cache;
     _Atomic uint32_t max_threads;
+    uint32_t cpus;            /* that the process may use */
     _Atomic uint32_t queries;      /* not destroyed yet */
 } ax_env;
 

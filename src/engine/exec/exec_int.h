@@ -329,7 +329,8 @@ struct ax_exec
     uint32_t runs;               /* launched, by rebinds too */
     uint64_t cpu_ns;             /* of runs before the last rebind */
     uint32_t peak_threads;
-    uint32_t max_lanes;
+    uint32_t granted;            /* threads that the settings allow */
+    uint32_t max_lanes;          /* of them, those that can run as things are */
     uint64_t begin_ns, end_ns;   /* host's thread */
     ax_io_stats io;              /* reads of all tasks of this query */
     ax_held *given;              /* the batch the host has now */

@@ -164,7 +164,7 @@ void ax_exec_profile_get(ax_exec *x, ax_exec_profile *out)
     out->sort_ns = LOAD(sort_ns);
     out->memory_bytes = LOAD(budget.used_bytes);
     out->memory_peak_bytes = LOAD(budget.peak_bytes);
-    out->threads_granted = x->max_lanes;
+    out->threads_granted = x->granted;
     out->threads_peak = x->peak_threads;
     out->cpu_ns = x->cpu_ns;
     if (x->group != NULL)

@@ -40,7 +40,7 @@ static ax_status copy_params(ax_exec *x, const ax_params *p)
 static ax_status make(ax_env *env, const ax_exec_opts *o, ax_exec **out)
 {
     ax_exec *x = (ax_exec *) ax_obj_alloc(sizeof *x);
-    uint32_t all = atomic_load_explicit(&env->max_threads, memory_order_relaxed);
+    uint32_t all = atomic_load_explicit(&env->max_threads, memory_order_relaxed), most;
 
     *out = x;
     if (x == NULL)
@@ -50,6 +50,10 @@ static ax_status make(ax_env *env, const ax_exec_opts *o, ax_exec **out)
     x->max_lanes = o->max_threads > 0 && o->max_threads < all ? o->max_threads : all;
     if (x->max_lanes > AX_MAX_LANES)
         x->max_lanes = AX_MAX_LANES;
+    x->granted = x->max_lanes;
+    /* A lane that no thread can run only divides the work, and the memory. */
+    most = ax_pool_most(env->pool);
+    x->max_lanes = x->max_lanes < most ? x->max_lanes : most;
     pthread_mutex_init(&x->lock, NULL);
     atomic_init(&x->poison_key, UINT64_MAX);
     ax_error_clear(&x->error);

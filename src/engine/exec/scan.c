@@ -30,14 +30,22 @@ static void split_at(const ax_fmt_file *f, uint32_t i, ax_split *out)
 }
 
 /* Sums over the files of the list. */
-typedef struct totals { uint64_t splits, rows, ids; } totals;
+typedef struct totals { uint64_t splits, rows, ids; uint32_t cpus; } totals;
+
+/* Are there enough splits as they are?  More lanes than processors need no more of them. */
+static bool enough_splits(const totals *all, uint32_t lanes)
+{
+    uint32_t busy = lanes < all->cpus || all->cpus < 2 ? lanes : all->cpus;
+
+    return lanes < 2 || all->splits >= 2 * (uint64_t) busy;
+}
 
 /* Rows of a range, or 0: do not cut. */
 static uint32_t range_rows(const totals *all, const ax_split *sp, uint32_t lanes)
 {
     uint64_t want, granule = sp->granule_rows;
 
-    if (lanes < 2 || granule == 0 || all->splits >= 2 * lanes)
+    if (granule == 0 || enough_splits(all, lanes))
         return 0;
     if (sp->nrows <= 0 || sp->nrows > UINT32_MAX / 2)
         return 0;
@@ -102,9 +110,8 @@ static bool shares_fit(const ax_exec *x, const ax_scan *s, const ax_fmt_file *f,
 static uint32_t copies_of(const ax_exec *x, const ax_scan *s, const totals *all,
                           const ax_fmt_file *f, const ax_split *sp, uint32_t lanes)
 {
-    if (!sp->shares || (x->o.allow & AX_ALLOW_SHARE) == 0 || lanes < 2 ||
-        !shares_fit(x, s, f, sp) ||
-        all->splits >= 2 * lanes || sp->nrows < 2 * (int64_t) RANGE_ROWS)
+    if (!sp->shares || (x->o.allow & AX_ALLOW_SHARE) == 0 || enough_splits(all, lanes) ||
+        !shares_fit(x, s, f, sp) || sp->nrows < 2 * (int64_t) RANGE_ROWS)
         return 1;
     return lanes;
 }
@@ -202,7 +209,7 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
     const ax_snapshot *snap = s->snap;
     ax_arena *a = x->task.arena;
     size_t nfiles = (size_t) snap->nfiles + 1;
-    totals all = {0};
+    totals all = {.cpus = x->env->cpus};
     ax_fmt_file **file;
     bool *left_out;
     uint64_t n = 0, opened = 0;
