@@ -416,12 +416,15 @@ ax_status ax_exec_reply(ax_exec *x, const ax_value *value, const ax_error *const
     atomic_fetch_add_explicit(&x->host_values, need->nrows, memory_order_relaxed);
     pthread_mutex_lock(&x->lock);
     l = x->host_head;
-    x->host_head = l->next_wait;
-    if (x->host_head == NULL)
-        x->host_tail = NULL;
-    l->waits_host = false;
-    l->need = NULL;
-    ax_job_wake(&l->job);
+    l->need = need->next;
+    if (l->need == NULL)
+    {
+        x->host_head = l->next_wait;
+        if (x->host_head == NULL)
+            x->host_tail = NULL;
+        l->waits_host = false;
+        ax_job_wake(&l->job);
+    }
     pthread_mutex_unlock(&x->lock);
     return AX_OK;
 }

@@ -305,11 +305,23 @@ static ax_status built_arena(ax_task *t, ax_eval *e, ax_arena **out)
     return AX_OK;
 }
 
+/* One of several independent nodes did not come to a result: do we go on to the next, so that the
+ * host is asked for all at once?  Errors of rows that come behind a question wait for its
+ * answer. */
+static bool asks_on(ax_eval *e, ax_status s, bool *need)
+{
+    bool later = *need && e->failed;
+
+    *need |= s == AX_EVAL_NEED;
+    e->failed &= !later;
+    return s == AX_EVAL_NEED || later;
+}
+
 static ax_status eval_call(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
 {
     const ax_node *n = &e->prog->node[i];
     bool any_form = n->kind == AX_X_CALL && (n->fn == AX_FN_IS_NULL || n->fn == AX_FN_IS_NOT_NULL);
-    bool all_const = true;
+    bool all_const = true, need = false;
     ax_call_io io = {.n = e->n, .sel = sc->sel, .nsel = sc->n};
     ax_reg *r = &e->reg[i];
     ax_status s;
@@ -317,15 +329,15 @@ static ax_status eval_call(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *s
 
     for (uint32_t k = 0; k < n->nargs; k++)
     {
-        if (any_form)
-        {
-            AX_TRY(ax_eval_node(t, e, n->arg[k], sc));
-            io.arg[k] = &e->reg[n->arg[k]].vec;
-        }
-        else
-            AX_TRY(ax_eval_flat(t, e, n->arg[k], sc, &io.arg[k]));
+        io.arg[k] = &e->reg[n->arg[k]].vec;
+        s = any_form ? ax_eval_node(t, e, n->arg[k], sc)
+                     : ax_eval_flat(t, e, n->arg[k], sc, &io.arg[k]);
+        if (s != AX_OK && !asks_on(e, s, &need))
+            return s;
         all_const &= io.arg[k]->kind == AX_VK_CONST;
     }
+    if (need)
+        return AX_EVAL_NEED;
     AX_TRY(ax_reg_buffers(t, e, i));
     AX_TRY(built_arena(t, e, &io.arena));
     io.data = r->data;
@@ -728,14 +740,18 @@ ax_status ax_eval_create(ax_task *t, ax_arena *a, const ax_prog *p, ax_eval **ou
 ax_status ax_eval_attempt(ax_task *t, ax_eval *e, const ax_vec *col, uint32_t n,
                           const uint16_t *sel, uint32_t nsel, const uint32_t *root, uint32_t nroots)
 {
+    bool need = false;
     ax_scope sc;
+    ax_status s;
 
     e->col = col;
     e->n = n;
+    e->need = NULL;
+    e->need_end = &e->need;
     if (++e->run == 0) /* wrapped: no register may look current */
     {
         for (uint32_t i = 0; i < e->prog->n; i++)
-            e->reg[i].stamp = e->reg[i].flat_stamp = 0;
+            e->reg[i].stamp = e->reg[i].flat_stamp = e->reg[i].asked = 0;
         e->run = 1;
     }
     e->n_scopes = 0;
@@ -743,8 +759,12 @@ ax_status ax_eval_attempt(ax_task *t, ax_eval *e, const ax_vec *col, uint32_t n,
     AX_TRY(scope_new(t, e, 0, NULL, n, &sc)); /* scope 0 */
     AX_TRY(scope_new(t, e, 0, sel, sel ? nsel : n, &sc));
     for (uint32_t i = 0; i < nroots; i++)
-        AX_TRY(ax_eval_node(t, e, root[i], &sc));
-    return AX_OK;
+    {
+        s = ax_eval_node(t, e, root[i], &sc);
+        if (s != AX_OK && !asks_on(e, s, &need))
+            return s;
+    }
+    return need ? AX_EVAL_NEED : AX_OK;
 }
 
 static uint32_t rows_before(const uint16_t *sel, uint32_t nsel, uint32_t row)
@@ -799,7 +819,7 @@ ax_status ax_eval_run(ax_task *t, ax_eval *e, ax_batch *in, ax_vec *out, ax_eval
     }
     if (s == AX_EVAL_NEED)
     {
-        r->need = &e->need;
+        r->need = e->need;
         return AX_OK;
     }
     if (s != AX_OK)

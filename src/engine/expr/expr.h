@@ -120,6 +120,8 @@ typedef struct ax_host_need
     ax_vec *arg;      /* [nargs], FLAT or VIEW, rows are distinct */
     uint32_t nargs;
     uint32_t nrows;
+    struct ax_host_need *next; /* what the same evaluator waits for, too; all are answered before it
+                                * runs again */
 } ax_host_need;
 
 /* Answer: result[i] for row i of the need, or, where raised[i] is not NULL, the error of that

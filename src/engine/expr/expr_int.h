@@ -73,6 +73,7 @@ typedef struct ax_reg
     uint8_t *fnull;
     uint32_t *flen;
     uint16_t *sel[2];    /* sub-selections of lazy nodes */
+    uint32_t asked;      /* run in which the host was asked for some rows */
 } ax_reg;
 
 typedef struct ax_host_gen ax_host_gen;
@@ -98,9 +99,7 @@ struct ax_eval
     ax_status fail_code;
     const char *fail_msg;
     const ax_error *fail_err; /* host functions */
-    ax_host_need need;
-    ax_vec *need_arg;
-    uint32_t need_cap;
+    ax_host_need *need, **need_end; /* asked for in the current attempt */
     ax_arena *attempt;       /* of host nodes, see host.c; NULL: none yet */
     uint32_t attempt_run;    /* the run it was last used in */
     bool asked;          /* the next run is of the same batch */

@@ -501,6 +501,61 @@ static void test_host(void **state)
     ax_arena_destroy(a);
 }
 
+/* h1(v) + h2(v), h1(v) + 1, h3(h2(v)): two questions at once, then one, each value asked once. */
+static void independent_functions_are_asked_for_at_once(void **state)
+{
+    ax_arena *a = ax_arena_create(&budget, 0);
+    ax_type t4 = ax_type_make(AX_T_INT4);
+    ax_value v[9], one = i4(1);
+    ax_expr *c, *k, *h1, *h2, *h3, *e[3];
+    ax_vec col, out[3];
+    ax_batch b = {.nrows = 9, .nsel = 9, .ncols = 1, .col = &col, .arena = a};
+    ax_prog *p;
+    ax_eval *ev;
+    ax_eval_result r;
+    uint32_t hosts[3], n = 0, rounds = 0;
+
+    (void) state;
+    for (uint32_t i = 0; i < 9; i++)
+        v[i] = i4((int64_t) (i % 3) + 1);
+    col = flat_of(a, v, 9, t4);
+    OK(ax_expr_col(&task, a, 0, t4, &c));
+    OK(ax_expr_const(&task, a, &one, &k));
+    OK(ax_expr_host(&task, a, 1, &c, 1, t4, &h1));
+    OK(ax_expr_host(&task, a, 2, &c, 1, t4, &h2));
+    OK(ax_expr_host(&task, a, 3, &h2, 1, t4, &h3));
+    e[0] = call(a, AX_FN_ADD, h1, h2);
+    e[1] = call(a, AX_FN_ADD, h1, k);
+    e[2] = h3;
+    OK(ax_prog_compile(&task, a, e, 3, NULL, &p));
+    OK(ax_eval_create(&task, a, p, &ev));
+    for (;; rounds++)
+    {
+        OK(ax_eval_run(&task, ev, &b, out, &r));
+        if (r.need == NULL)
+            break;
+        for (const ax_host_need *need = r.need; need != NULL; need = need->next)
+        {
+            assert_true(n < 3);
+            hosts[n++] = need->host;
+            assert_int_equal(host_answer(&task, need), 3);
+        }
+    }
+    assert_int_equal(rounds, 2);
+    assert_int_equal(n, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(hosts[i], i + 1);
+    for (uint32_t i = 0; i < 9; i++)
+    {
+        int64_t x = v[i].u.i;
+
+        assert_int_equal(ax_vec_value(&out[0], i).u.i, 2 * x * x);
+        assert_int_equal(ax_vec_value(&out[1], i).u.i, x * x + 1);
+        assert_int_equal(ax_vec_value(&out[2], i).u.i, x * x * x * x);
+    }
+    ax_arena_destroy(a);
+}
+
 /* v * 10^30 > 10^35 by the engine where it fits 38 digits, else by the host: few rows are found one
  * by one, many take the whole batch with them. */
 static void host_where_digits_end(void **state)
@@ -815,6 +870,7 @@ int main(void)
         cmocka_unit_test(test_lanes),        cmocka_unit_test(reads_text),
         cmocka_unit_test(test_order_adapts),
         cmocka_unit_test(host_where_digits_end),
+        cmocka_unit_test(independent_functions_are_asked_for_at_once),
         cmocka_unit_test(test_match_text),
     };
 

@@ -373,8 +373,8 @@ static ax_status distinct_inputs(ax_task *t, inputs *x, const ax_scope *sc)
 
 static void attempt_end(void *arg) { ax_arena_destroy((ax_arena *) arg); }
 
-/* What one attempt needs dies with the next: a batch is attempted once more for each function that
- * lacks answers, and the task's memory lives as long as a split. */
+/* What one attempt needs dies with the next: a batch is attempted once more for each function of
+ * another's result that lacks answers, and the task's memory lives as long as a split. */
 static ax_status attempt_arena(ax_task *t, ax_eval *e)
 {
     if (e->attempt == NULL)
@@ -422,24 +422,25 @@ static ax_status make_need(ax_task *t, ax_eval *e, const ax_node *n, const ax_sc
                            const inputs *x)
 {
     uint32_t *missing, m = 0;
+    ax_host_need *need;
+    ax_vec *arg;
 
     AX_NEW(t, missing, ax_arena_alloc(x->arena, sizeof(*missing) * (x->n + 1)));
     for (uint32_t i = 0; i < x->n; i++)
         if (x->found[i] == NULL)
             missing[m++] = x->row[i];
-    if (e->need_cap < n->nargs)
-    {
-        AX_NEW(t, e->need_arg, ax_arena_alloc(e->arena, sizeof(ax_vec) * n->nargs));
-        e->need_cap = n->nargs;
-    }
+    AX_NEW(t, need, ax_arena_alloc(x->arena, sizeof(*need)));
+    AX_NEW(t, arg, ax_arena_alloc(x->arena, sizeof(*arg) * (n->nargs + 1)));
     for (uint32_t k = 0; k < n->nargs; k++)
     {
         const ax_vec *v;
 
         AX_TRY(ax_eval_flat(t, e, n->arg[k], sc, &v));
-        AX_TRY(ax_vec_gather32(t, x->arena, v, missing, m, false, &e->need_arg[k]));
+        AX_TRY(ax_vec_gather32(t, x->arena, v, missing, m, false, &arg[k]));
     }
-    e->need = (ax_host_need){n->host, n->memo, e, e->need_arg, n->nargs, m};
+    *need = (ax_host_need){n->host, n->memo, e, arg, n->nargs, m, NULL};
+    *e->need_end = need;
+    e->need_end = &need->next;
     e->asked = true;
     return AX_EVAL_NEED;
 }
@@ -467,6 +468,8 @@ ax_status ax_eval_host(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
     ax_status s = AX_OK;
     bool missing = false;
 
+    if (r->asked == e->run)
+        return AX_EVAL_NEED; /* somebody else wants it, too */
     AX_TRY(attempt_arena(t, e));
     x.arena = e->attempt;
     AX_TRY(arguments(t, e, n, sc, &x));
@@ -481,7 +484,10 @@ ax_status ax_eval_host(ax_task *t, ax_eval *e, uint32_t i, const ax_scope *sc)
     pthread_mutex_unlock(&n->memo->lock);
     AX_TRY(s);
     if (missing)
+    {
+        r->asked = e->run;
         return make_need(t, e, n, sc, &x);
+    }
     for (uint32_t k = 0; k < sc->n; k++)
     {
         uint32_t row = ax_scope_row(sc, k);
