@@ -315,6 +315,7 @@ fill_command(Oid relid)
 	ForeignServer *server = GetForeignServer(table->serverid);
 	AfdwShape	shape = {.not_null = true};
 	AfdwColumnList list = {.shape = &shape, .prefix = "ADD COLUMN "};
+	AfdwOpening opening = {.open_files = 1};
 	AfdwOptions opts;
 	ax_source  *source,
 			   *first;
@@ -331,14 +332,18 @@ fill_command(Oid relid)
 		opts.paths = afdw_files_function(relid, &opts);
 	if (opts.paths == NIL)
 		return NULL;
-	source = afdw_files(&opts, NULL);
+	source = afdw_files(&opts, opts.details);
 	afdw_query_end(afdw_query_list(source, &opts));
 	if (ax_source_files(source) == 0)
 		return NULL;
 	for (uint32 i = 0; i < ax_source_files(source); i++)
 		files = lappend_int(files, (int) i);
 	list.path = ax_source_file_path(source, 0);
-	first = afdw_open_file(&opts, list.path, &err);
+	/* a part may be more than its path tells */
+	if (strcmp(opts.format, "mergetree") == 0)
+		first = afdw_query_open_some(source, &opts, &opening, &err) ? source : NULL;
+	else
+		first = afdw_open_file(&opts, list.path, &err);
 	if (first == NULL)
 		afdw_ereport(&err);
 	initStringInfo(&sql);

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * import.c
- *		IMPORT FOREIGN SCHEMA: a foreign table for each file and Hive tree.
+ *		IMPORT FOREIGN SCHEMA: a foreign table for each file and Hive tree, or
+ *		for each table of a ClickHouse database.
  *
  * The remote schema is a directory or a glob.  Its files are listed, and told
  * apart by their names alone: files below directories key=value are one table,
@@ -31,7 +32,8 @@ typedef struct AfdwImport
 	bool		recursive;
 	bool		one_table;
 	bool		comments;
-	bool		has_format;		/* given by an option of the import */
+	bool		has_format;		/* given by an option of the import, */
+	bool		has_path;		/* so that the schema's name is free for another meaning */
 	List	   *pass;			/* table options handed through, DefElem */
 	ax_source  *source;			/* listed */
 	List	   *names;			/* tables so far, char * */
@@ -130,6 +132,8 @@ read_options(AfdwImport *im)
 							 "recursive, one_table, and options of foreign tables")));
 		if (!afdw_option_names_files(def->defname))
 			im->pass = lappend(im->pass, def);
+		else
+			im->has_path = true;
 		im->has_format = im->has_format || strcmp(def->defname, "format") == 0;
 		afdw_options_list(list_make1(def), &im->opts);
 	}
@@ -413,14 +417,13 @@ comment_on(const char *what, const char *schema, const char *table, const char *
 }
 
 static void
-add_comments(AfdwImport *im, const char *table, const AfdwColumnList *list, const Found *f)
+add_comments(AfdwImport *im, const char *table, const AfdwColumnList *list, const char *text)
 {
 	MemoryContext old = MemoryContextSwitchTo(CurTransactionContext);
 	ListCell   *name,
 			   *type;
 
-	comment_on("FOREIGN TABLE", im->stmt->local_schema, table, NULL,
-			   psprintf("%s %s", f->single ? "file" : "files below", f->path));
+	comment_on("FOREIGN TABLE", im->stmt->local_schema, table, NULL, text);
 	forboth(name, list->used, type, list->comments)
 		comment_on("COLUMN", im->stmt->local_schema, table, lfirst(name), lfirst(type));
 	MemoryContextSwitchTo(old);
@@ -456,17 +459,10 @@ open_one(AfdwImport *im, const Found *f, const char **at)
 	return NULL;
 }
 
+/* Is the name free, and short enough? */
 static void
-add_table(AfdwImport *im, const Found *f)
+check_name(AfdwImport *im, char *table, const char *path)
 {
-	AfdwColumnList list = {.shape = &im->shape, .prefix = "", .schema = im->stmt->local_schema};
-	StringInfoData sql;
-	ListCell   *lc;
-	char	   *table = afdw_server_name(im->shape.lower ? afdw_lower_case(f->name) : f->name);
-	ax_source  *source;
-
-	if (!wanted(im, table) || (source = open_one(im, f, &list.path)) == NULL)
-		return;
 	if (strlen(table) >= NAMEDATALEN)
 		ereport(ERROR,
 				(errcode(ERRCODE_NAME_TOO_LONG),
@@ -476,21 +472,28 @@ add_table(AfdwImport *im, const Found *f)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
 				 errmsg("two files would become table \"%s\"", table),
-				 errdetail("The second is \"%s\".", f->path),
+				 errdetail("The second is \"%s\".", path),
 				 errhint("Import them with \"one_table\", or directory by directory.")));
 	im->names = lappend(im->names, table);
+}
+
+/* The command; own: options besides the path and those handed through. */
+static void
+create_table(AfdwImport *im, const char *table, AfdwColumnList *list, ax_source *source,
+			 const List *files, const char *path, const char *own)
+{
+	StringInfoData sql;
+	ListCell   *lc;
 
 	initStringInfo(&sql);
-	list.sql = &sql;
-	list.table = table;
+	list->sql = &sql;
+	list->table = table;
 	appendStringInfo(&sql, "CREATE FOREIGN TABLE %s (", quote_identifier(table));
-	afdw_append_columns(&list, ax_source_schema(source),
-						im->opts.hive == AFDW_HIVE_OFF ? NULL : im->source, f->files);
-	appendStringInfo(&sql, "\n) SERVER %s OPTIONS (path %s", quote_identifier(im->server),
-					 quote_literal_cstr(afdw_server_name(f->path)));
+	afdw_append_columns(list, ax_source_schema(source),
+						files == NIL || im->opts.hive == AFDW_HIVE_OFF ? NULL : im->source, files);
 	/* what else lies in the directory is no part of the table */
-	if (!f->single && !im->has_format)
-		appendStringInfo(&sql, ", format %s", quote_literal_cstr(ax_source_format(source)));
+	appendStringInfo(&sql, "\n) SERVER %s OPTIONS (path %s%s", quote_identifier(im->server),
+					 quote_literal_cstr(afdw_server_name(path)), own);
 	foreach(lc, im->pass)
 	{
 		DefElem    *def = lfirst_node(DefElem, lc);
@@ -500,8 +503,24 @@ add_table(AfdwImport *im, const Found *f)
 	}
 	appendStringInfoString(&sql, ")");
 	im->commands = lappend(im->commands, sql.data);
+}
+
+static void
+add_table(AfdwImport *im, const Found *f)
+{
+	AfdwColumnList list = {.shape = &im->shape, .prefix = "", .schema = im->stmt->local_schema};
+	char	   *table = afdw_server_name(im->shape.lower ? afdw_lower_case(f->name) : f->name);
+	ax_source  *source;
+
+	if (!wanted(im, table) || (source = open_one(im, f, &list.path)) == NULL)
+		return;
+	check_name(im, table, f->path);
+	create_table(im, table, &list, source, f->files, f->path,
+				 !f->single && !im->has_format ?
+				 psprintf(", format %s", quote_literal_cstr(ax_source_format(source))) : "");
 	if (im->comments)
-		add_comments(im, table, &list, f);
+		add_comments(im, table, &list,
+					 psprintf("%s %s", f->single ? "file" : "files below", f->path));
 }
 
 static void
@@ -522,6 +541,104 @@ report_unknown(AfdwImport *im)
 			 errdetail("%s%s", names.data, n > 5 ? ", ..." : "")));
 }
 
+/* ---- ClickHouse ---------------------------------------------------------------- */
+
+/* What the directory of a server, a backup or a disk calls table i. */
+static const char *
+told(const AfdwImport *im, uint32 i, const char *what)
+{
+	uint32		n;
+	const char *const *names = ax_source_file_part_names(im->source, i, &n);
+
+	for (uint32 k = 0; k < n; k++)
+		if (strcmp(names[k], what) == 0)
+			return ax_source_file_part_values(im->source, i)[k];
+	return NULL;
+}
+
+static void
+add_clickhouse_table(AfdwImport *im, uint32 i)
+{
+	const char *database = told(im, i, "database"),
+			   *name = told(im, i, "table"),
+			   *comment = told(im, i, "comment"),
+			   *path = path_value(im);
+	char	   *table = afdw_server_name(im->shape.lower ? afdw_lower_case(name) : name);
+	char	   *label = database ? psprintf("%s.%s", database, name) : pstrdup(name);
+	/* a path that is one table needs no name */
+	bool		named = database != NULL || ax_source_files(im->source) > 1;
+	AfdwColumnList list = {.shape = &im->shape, .prefix = "", .schema = im->stmt->local_schema};
+	AfdwOpening opening = {.open_files = 1};
+	ax_source  *source;
+	ax_error	err;
+
+	if (!wanted(im, table))
+		return;
+	list.path = path;
+	source = afdw_files(&im->opts, psprintf("%s%s%s%s", im->opts.details ? im->opts.details : "",
+											named ? "table_name=" : "", named ? label : "",
+											named ? "\n" : ""));
+	if (!afdw_query_open_some(source, &im->opts, &opening, &err))
+	{
+		if (err.code == AX_ENOMEM || !named)
+			afdw_ereport(&err);
+		ereport(WARNING,
+				(errcode(ERRCODE_FDW_ERROR),
+				 errmsg("skipping table \"%s\"", label),
+				 errdetail("%s", afdw_error_text(&err))));
+		return;
+	}
+	if (ax_source_schema(source) == NULL)
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_FDW_ERROR),
+				 errmsg("skipping table \"%s\"", label),
+				 errdetail("It has no parts.")));
+		return;
+	}
+	check_name(im, table, label);
+	create_table(im, table, &list, source, NIL, path,
+				 psprintf("%s%s%s", im->has_format ? "" : ", format 'mergetree'",
+						  named ? ", table_name " : "",
+						  named ? quote_literal_cstr(afdw_server_name(label)) : ""));
+	if (im->comments)
+		add_comments(im, table, &list,
+					 comment && *comment ? afdw_server_name(comment) :
+					 psprintf("table %s of %s", label, path));
+}
+
+/*
+ * The tables of a ClickHouse server, backup or disk.  Where the path is given as an option, the
+ * remote schema is the database.
+ */
+static void
+import_clickhouse(AfdwImport *im)
+{
+	uint32		n,
+				mine = 0;
+
+	im->source = afdw_files(&im->opts, psprintf("%slist=tables\n",
+												im->opts.details ? im->opts.details : ""));
+	afdw_query_end(afdw_query_list(im->source, &im->opts));
+	n = ax_source_files(im->source);
+	for (uint32 i = 0; i < n; i++)
+	{
+		const char *database = told(im, i, "database");
+
+		CHECK_FOR_INTERRUPTS();
+		if (im->has_path && database &&
+			strcmp(afdw_server_name(database), im->stmt->remote_schema) != 0)
+			continue;
+		mine++;
+		add_clickhouse_table(im, i);
+	}
+	if (n > 0 && mine == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_SCHEMA_NOT_FOUND),
+				 errmsg("there is no database \"%s\"", im->stmt->remote_schema),
+				 errhint("The first one with tables is \"%s\".", told(im, 0, "database"))));
+}
+
 List *
 afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 {
@@ -534,6 +651,11 @@ afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 	im.stmt = stmt;
 	im.server = GetForeignServer(serverOid)->servername;
 	read_options(&im);
+	if (strcmp(im.opts.format, "mergetree") == 0)
+	{
+		import_clickhouse(&im);
+		return im.commands;
+	}
 
 	im.source = afdw_files(&im.opts, NULL);
 	afdw_query_end(afdw_query_list(im.source, &im.opts));

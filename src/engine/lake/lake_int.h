@@ -44,6 +44,11 @@ ax_status ax_lake_hive(ax_task *t, ax_lake_list *l) AX_MUST_USE;
 ax_status ax_lake_mergetree_sql(ax_task *t, ax_arena *a, const char *before, const char *s,
                                 size_t n, const char **out) AX_MUST_USE;
 
+/* The engine of a table's definition, `ReplacingMergeTree` of ReplicatedReplacingMergeTree(...),
+ * and its comment; NULL: it has none, or is no definition of a table (but of a view). */
+ax_status ax_lake_mergetree_about(ax_task *t, ax_arena *a, const char *s, size_t n,
+                                  const char **engine, const char **comment) AX_MUST_USE;
+
 /* Length of the first name of a pattern, up to its slash or end.  0: it cannot be matched alone,
  * since `**`, a class or braces reach over the slash. */
 size_t ax_glob_first(const char *pattern);

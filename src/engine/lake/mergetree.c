@@ -495,6 +495,49 @@ static ax_status options_of(ax_task *t, table_op *op, const part *p, const char 
     return AX_OK;
 }
 
+/* ---- lists of tables ------------------------------------------------------------------------- */
+
+/* Tables in place of parts: what is of MergeTree's family, with what ClickHouse calls it as its
+ * partition. */
+static ax_status add_table(ax_task *t, table_op *op, const char *root, const ax_site_table *table)
+{
+    static const char *const names[] = {"database", "table", "comment"};
+    const char *engine = NULL, *comment = NULL, *dir = root;
+    ax_lake_file f = {.nparts = sizeof names / sizeof names[0], .part_name = names};
+    const char **value;
+    size_t n;
+
+    if (table->text != NULL)
+    {
+        AX_TRY(ax_lake_mergetree_about(t, op->a, table->text, table->ntext, &engine, &comment));
+        n = engine != NULL ? strlen(engine) : 0;
+        if (n < 9 || strcmp(engine + n - 9, "MergeTree") != 0)
+            return AX_OK;
+    }
+    AX_NEW(t, value, (const char **) ax_arena_alloc(op->a, sizeof names));
+    value[0] = table->database;
+    value[1] = table->name;
+    value[2] = comment;
+    f.part_value = value;
+    if (table->database != NULL)
+        AX_TRY(ax_path_join(t, op->a, root, table->database, &dir));
+    AX_TRY(ax_path_join(t, op->a, dir, table->name, &f.path));
+    return ax_lake_list_add(t, &op->list, &f);
+}
+
+static ax_status list_tables(ax_task *t, table_op *op, ax_lake_event *ev)
+{
+    for (uint32_t i = 0; i < op->spec->npaths; i++)
+        for (uint32_t k = 0; k < ax_site_of(op->sites, i)->ntables; k++)
+            AX_TRY(add_table(t, op, op->spec->path[i], &ax_site_of(op->sites, i)->table[k]));
+    ax_lake_list_sort(&op->list);
+    op->state = FOUND;
+    ev->step = AX_STEP_DONE;
+    ev->file = op->list.file;
+    ev->nfiles = op->list.n;
+    return AX_OK;
+}
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 static ax_status need(table_op *op, uint32_t n, uint8_t next, ax_lake_event *ev)
@@ -589,6 +632,7 @@ static ax_status step(ax_task *t, ax_lake_op *base, ax_lake_event *ev)
 {
     table_op *op = (table_op *) base;
     bool waits, found_all;
+    const char *listing;
 
     switch (op->state)
     {
@@ -596,6 +640,9 @@ static ax_status step(ax_task *t, ax_lake_op *base, ax_lake_event *ev)
             AX_TRY(ax_site_step(t, op->sites, ev, &found_all));
             if (!found_all)
                 return AX_OK;
+            AX_TRY(ax_lake_option(t, op->a, op->spec->options, "list", &listing));
+            if (listing != NULL)
+                return list_tables(t, op, ev);
             AX_TRY(open_files(t, op, ev));
             if (op->nfiles > 0)
                 return AX_OK;

@@ -16,6 +16,16 @@
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
+/* A table that a path leads to, by the names that ClickHouse has for it. */
+typedef struct ax_site_table
+{
+    const char *database;        /* NULL on a disk */
+    const char *name;            /* on a disk: its UUID */
+    const char *definition;      /* a file, or NULL */
+    const char *text;            /* [ntext] of the definition */
+    size_t ntext;
+} ax_site_table;
+
 /* A file by its name in a tree, `store/abc/.../all_1_1_0/id.bin`, and where its bytes are. */
 typedef struct ax_tree_file
 {
@@ -52,6 +62,14 @@ bool ax_tree_name_ok(const char *name);
 ax_status ax_tree_table(ax_task *t, const ax_tree *tree, const char *wanted, const char **prefix)
     AX_MUST_USE;
 
+/* All tables in a sorted tree, with their definitions as far as they are in the tree. */
+ax_status ax_tree_tables(ax_task *t, const ax_tree *tree, ax_site_table **out, uint32_t *n)
+    AX_MUST_USE;
+
+/* A name without the escapes of paths. */
+ax_status ax_path_unescape(ax_task *t, ax_arena *a, const char *s, size_t n, const char **out)
+    AX_MUST_USE;
+
 /* dir/name */
 ax_status ax_path_join(ax_task *t, ax_arena *a, const char *dir, const char *name, const char **out)
     AX_MUST_USE;
@@ -75,6 +93,8 @@ typedef struct ax_site_file { const char *path, *name; } ax_site_file;
 /* One of the paths of a table. */
 typedef struct ax_site
 {
+    ax_site_table *table;        /* [ntables] when tables are listed (option list), */
+    uint32_t ntables;            /* and then nothing else is */
     bool is_part;                /* it is the part dir[0] */
     ax_site_dir *dir;           /* [ndirs] */
     uint32_t ndirs;

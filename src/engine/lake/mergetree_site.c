@@ -23,7 +23,7 @@
 enum
 {
     PATH, LISTED, ARCHIVE, HEADERS, INDEX, REWRITABLE, DIRECTORIES, TREE, OBJECTS, DATABASES,
-    UUIDS, TABLES, DEFINITION, TABLE, NEXT, READ_OPEN, READ_BYTES, DONE
+    UUIDS, TABLES, DEFINITION, TABLE, TEXTS, NEXT, READ_OPEN, READ_BYTES, DONE
 };
 
 enum { MAX_BASES = 16, MAX_INDEX_BYTES = 1 << 30, MAX_TEXT_BYTES = 1 << 20 };
@@ -50,6 +50,7 @@ struct ax_site_op
     const ax_lake_spec *spec;    /* borrowed */
     ax_arena *a;
     const char *wanted, *objects, *base_path; /* options, or NULL */
+    bool listing;                /* of tables: option list */
     ax_site *site;               /* [spec->npaths] */
     uint32_t path;               /* which is looked at */
     uint8_t state, then;         /* then: where to go on when files are read */
@@ -203,6 +204,58 @@ static ax_status part_site(ax_task *t, ax_site_op *op)
     return AX_OK;
 }
 
+/* The site's tables are known: read their definitions. */
+static ax_status read_texts(ax_task *t, ax_site_op *op, ax_lake_event *ev)
+{
+    const ax_site *s = site_of(op);
+    uint32_t n = 0;
+
+    AX_TRY(requests(t, op, s->ntables));
+    for (uint32_t i = 0; i < s->ntables; i++)
+        if (s->table[i].definition != NULL)
+            op->req[n++] = (ax_io_req){.kind = AX_IO_OPEN, .uri = s->table[i].definition};
+    if (n > 0)
+        return read_files(t, op, n, MAX_TEXT_BYTES, TEXTS, ev);
+    op->state = NEXT;
+    return AX_OK;
+}
+
+static ax_status take_texts(ax_task *t, ax_site_op *op)
+{
+    ax_site *s = site_of(op);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < s->ntables; i++)
+        if (s->table[i].definition != NULL)
+        {
+            const ax_buf *b = op->buf[n++];
+
+            AX_NEW(t, s->table[i].text, ax_arena_strndup(op->a, (const char *) b->data, b->len));
+            s->table[i].ntext = b->len;
+        }
+    forget(op);
+    op->state = NEXT;
+    return AX_OK;
+}
+
+static ax_status list_tree(ax_task *t, ax_site_op *op, ax_lake_event *ev)
+{
+    AX_TRY(ax_tree_tables(t, &op->tree, &site_of(op)->table, &site_of(op)->ntables));
+    return read_texts(t, op, ev);
+}
+
+/* A path that is a table. */
+static ax_status list_path(ax_task *t, ax_site_op *op)
+{
+    ax_site *s = site_of(op);
+
+    AX_NEW(t, s->table, (ax_site_table *) ax_arena_alloc0(op->a, sizeof *s->table));
+    s->table[0].name = ax_path_base(op->dir);
+    s->ntables = 1;
+    op->state = NEXT;
+    return AX_OK;
+}
+
 static bool ends_with(const char *s, const char *suffix)
 {
     size_t n = strlen(s), k = strlen(suffix);
@@ -269,6 +322,8 @@ static ax_status listed(ax_task *t, ax_site_op *op, ax_lake_event *ev)
                       strcmp(ax_path_base(op->dir), "store") == 0);
     if (tree || op->objects != NULL)
         return list(t, op, op->dir, true, TREE, ev);
+    if (op->listing)
+        return list_path(t, op);
     return has(r, "columns.txt", false) ? part_site(t, op) : plain_site(t, op, r);
 }
 
@@ -286,6 +341,10 @@ static ax_status take_tree(ax_task *t, ax_site_op *op, ax_lake_event *ev)
     uint32_t n = 0;
 
     AX_TRY(listed_tree(t, op, &op->req[0]));
+    if (op->listing && ax_tree_find(&op->tree, "format_version.txt") == NULL)
+        return list_tree(t, op, ev);
+    if (op->listing)
+        return list_path(t, op);
     if (ax_tree_find(&op->tree, "format_version.txt") != NULL)
         op->prefix = "";
     else
@@ -370,7 +429,7 @@ static ax_status all_named(ax_task *t, ax_site_op *op)
     return AX_OK;
 }
 
-static ax_status take_directories(ax_task *t, ax_site_op *op)
+static ax_status take_directories(ax_task *t, ax_site_op *op, ax_lake_event *ev)
 {
     ax_tree *flat = &op->tree, tree = {.arena = op->a, .root = op->dir, .moved = true};
     uint32_t k = 0;
@@ -408,6 +467,8 @@ static ax_status take_directories(ax_task *t, ax_site_op *op)
     AX_TRY(all_named(t, op));
     op->tree = tree;
     ax_tree_sort(&op->tree);
+    if (op->listing)
+        return list_tree(t, op, ev);
     AX_TRY(ax_tree_table(t, &op->tree, op->wanted, &op->prefix));
     return tree_site(t, op);
 }
@@ -556,7 +617,7 @@ static int by_member(const void *a, const void *b)
     return strcmp(((const ax_tree_file *) a)->name, ((const ax_tree_file *) b)->name);
 }
 
-static ax_status backup_tree(ax_task *t, ax_site_op *op)
+static ax_status backup_tree(ax_task *t, ax_site_op *op, ax_lake_event *ev)
 {
     const store *s = &op->store[0];
     const char *uri, *sql;
@@ -571,6 +632,8 @@ static ax_status backup_tree(ax_task *t, ax_site_op *op)
         AX_TRY(ax_tree_add(t, &op->tree, s->index.file[i].name, uri, s->index.file[i].size));
     }
     ax_tree_sort(&op->tree);
+    if (op->listing)
+        return list_tree(t, op, ev);
     AX_TRY(ax_tree_table(t, &op->tree, op->wanted, &op->prefix));
     AX_TRY(tree_site(t, op));
     /* data/<database>/<table>/ has its definition in metadata/<database>/<table>.sql */
@@ -615,7 +678,7 @@ static ax_status take_index(ax_task *t, ax_site_op *op, ax_lake_event *ev)
         qsort(s->by_sum, s->index.n, sizeof *s->by_sum, by_sum);
     if (base && s->index.base != NULL)
         return next_base(t, op, ev);
-    return backup_tree(t, op);
+    return backup_tree(t, op, ev);
 }
 
 /* ---- servers --------------------------------------------------------------------------------- */
@@ -728,6 +791,33 @@ static ax_status take_uuids(ax_task *t, ax_site_op *op, ax_lake_event *ev)
     return AX_OK;
 }
 
+/* Databases that hold what a server writes about itself. */
+static bool is_system(const char *database)
+{
+    return strcmp(database, "system") == 0 || strcasecmp(database, "information_schema") == 0;
+}
+
+static ax_status list_server(ax_task *t, ax_site_op *op, ax_lake_event *ev)
+{
+    ax_site *s = site_of(op);
+
+    AX_NEW(t, s->table, (ax_site_table *) ax_arena_alloc0(op->a, (op->ntables + 1u) *
+                                                                     sizeof *s->table));
+    for (uint32_t i = 0; i < op->ntables; i++)
+    {
+        const server_table *from = &op->table[i];
+        ax_site_table *to = &s->table[s->ntables];
+
+        if (is_system(from->database))
+            continue;
+        AX_TRY(ax_path_unescape(t, op->a, from->database, strlen(from->database), &to->database));
+        AX_TRY(ax_path_unescape(t, op->a, from->name, strlen(from->name), &to->name));
+        to->definition = from->sql;
+        s->ntables++;
+    }
+    return read_texts(t, op, ev);
+}
+
 static ax_status choose_table(ax_task *t, ax_site_op *op, ax_lake_event *ev)
 {
     ax_tree names = {.arena = op->a, .root = op->dir};
@@ -738,14 +828,15 @@ static ax_status choose_table(ax_task *t, ax_site_op *op, ax_lake_event *ev)
             if (!op->req[i].entries[k].is_dir && ends_with(op->req[i].entries[k].path, ".sql"))
                 AX_TRY(add_table(t, op, op->database[i], op->req[i].entries[k].path));
     op->nreq = 0;
+    if (op->listing)
+        return list_server(t, op, ev);
     for (uint32_t i = 0; i < op->ntables; i++)
     {
         const server_table *table = &op->table[i];
         size_t n = strlen(table->database) + strlen(table->name) + 16;
         char *p;
 
-        if (op->wanted == NULL && (strcmp(table->database, "system") == 0 ||
-                                   strcasecmp(table->database, "information_schema") == 0))
+        if (op->wanted == NULL && is_system(table->database))
             continue;
         AX_NEW(t, p, (char *) ax_arena_alloc(op->a, n));
         snprintf(p, n, "data/%s/%s/.", table->database, table->name);
@@ -805,6 +896,7 @@ ax_status ax_lake_option(ax_task *t, ax_arena *a, const char *options, const cha
 
 ax_status ax_site_begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_site_op **out)
 {
+    const char *list;
     ax_site_op *op;
 
     AX_NEW(t, op, (ax_site_op *) ax_arena_alloc0(a, sizeof *op));
@@ -814,6 +906,8 @@ ax_status ax_site_begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_si
     AX_TRY(ax_lake_option(t, a, spec->options, "table_name", &op->wanted));
     AX_TRY(ax_lake_option(t, a, spec->options, "objects", &op->objects));
     AX_TRY(ax_lake_option(t, a, spec->options, "base_backup", &op->base_path));
+    AX_TRY(ax_lake_option(t, a, spec->options, "list", &list));
+    op->listing = list != NULL;
     *out = op;
     return AX_OK;
 }
@@ -842,7 +936,7 @@ static ax_status advance(ax_task *t, ax_site_op *op, ax_lake_event *ev)
         case HEADERS: return headers(t, op, ev);
         case INDEX: return take_index(t, op, ev);
         case REWRITABLE: return take_rewritable(t, op, ev);
-        case DIRECTORIES: return take_directories(t, op);
+        case DIRECTORIES: return take_directories(t, op, ev);
         case TREE: return take_tree(t, op, ev);
         case OBJECTS: return take_objects(t, op);
         case DATABASES: return databases(t, op, ev);
@@ -850,6 +944,7 @@ static ax_status advance(ax_task *t, ax_site_op *op, ax_lake_event *ev)
         case TABLES: return choose_table(t, op, ev);
         case DEFINITION: return take_definition(t, op, ev);
         case TABLE: return take_table(t, op);
+        case TEXTS: return take_texts(t, op);
         case READ_OPEN: return opened(t, op, ev);
         case READ_BYTES: return delivered(t, op);
         default:

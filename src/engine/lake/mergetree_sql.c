@@ -310,3 +310,76 @@ ax_status ax_lake_mergetree_sql(ax_task *t, ax_arena *a, const char *before, con
     *out = l.p;
     return AX_OK;
 }
+
+/* The text of a literal in quotes, without them and their escapes. */
+static ax_status literal(ax_task *t, ax_arena *a, const char *p, const char *end, const char **out)
+{
+    size_t n = 0;
+    char *s;
+
+    p = blanks(p, end);
+    *out = NULL;
+    if (p == end || *p != '\'')
+        return AX_OK;
+    AX_NEW(t, s, (char *) ax_arena_alloc(a, (size_t) (end - p) + 1));
+    for (p++; p < end && (*p != '\'' || (p + 1 < end && p[1] == '\'')); p++)
+    {
+        char c = *p;
+
+        if ((c == '\\' || c == '\'') && p + 1 < end)
+        {
+            c = *++p;
+            c = p[-1] != '\\' ? c : c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
+        }
+        s[n++] = c;
+    }
+    s[n] = '\0';
+    *out = s;
+    return AX_OK;
+}
+
+ax_status ax_lake_mergetree_about(ax_task *t, ax_arena *a, const char *s, size_t n,
+                                  const char **engine, const char **comment)
+{
+    static const char *const words[] = {"ENGINE", "COMMENT", NULL};
+    static const char *const prefix[] = {"Replicated", "Shared"};
+    const char *end = s + n, *p = blanks(s, end), *e;
+    int which, depth = 0;
+
+    *engine = *comment = NULL;
+    if (!keyword(p, end, "ATTACH") && !keyword(p, end, "CREATE"))
+        return AX_OK;
+    p = blanks(p + 6, end);
+    if (!keyword(p, end, "TABLE"))
+        return AX_OK;
+    /* Behind the columns. */
+    while (p < end && *p != '(')
+        p = past(p, end, &depth);
+    for (depth = 0; p < end;)
+    {
+        p = past(p, end, &depth);
+        if (depth == 0)
+            break;
+    }
+    for (p = until_word(p, end, words, &which); words[which] != NULL;
+         p = until_word(p, end, words, &which))
+    {
+        p += strlen(words[which]);
+        if (which == 1)
+        {
+            AX_TRY(literal(t, a, p, end, comment));
+            continue;
+        }
+        p = blanks(p, end);
+        p = p < end && *p == '=' ? blanks(p + 1, end) : p;
+        for (size_t i = 0; i < sizeof prefix / sizeof prefix[0]; i++)
+            if ((size_t) (end - p) > strlen(prefix[i]) &&
+                memcmp(p, prefix[i], strlen(prefix[i])) == 0)
+                p += strlen(prefix[i]);
+        for (e = p; e < end && word_char(*e);)
+            e++;
+        AX_NEW(t, *engine, ax_arena_strndup(a, p, (size_t) (e - p)));
+        p = e;
+    }
+    return AX_OK;
+}

@@ -161,6 +161,51 @@ static ax_status means(ax_task *t, ax_arena *a, const char *dir, size_t n, size_
     return AX_OK;
 }
 
+ax_status ax_path_unescape(ax_task *t, ax_arena *a, const char *s, size_t n, const char **out)
+{
+    char *p;
+
+    AX_NEW(t, p, (char *) ax_arena_alloc(a, n + 1));
+    unescape(p, s, n);
+    *out = p;
+    return AX_OK;
+}
+
+ax_status ax_tree_tables(ax_task *t, const ax_tree *tree, ax_site_table **out, uint32_t *n)
+{
+    const char *last = NULL;
+    size_t nlast = 0, first = 0;
+
+    *n = 0;
+    AX_NEW(t, *out, (ax_site_table *) ax_arena_alloc0(tree->arena, (tree->n + 1u) * sizeof **out));
+    for (uint32_t i = 0; i < tree->n; i++)
+    {
+        const char *name = tree->file[i].name, *slash;
+        size_t len = table_dir(tree, name, &first);
+        ax_site_table *table = &(*out)[*n];
+        const ax_tree_file *f;
+        char *sql;
+
+        if (len == 0 || (last != NULL && len == nlast && strncmp(name, last, len) == 0))
+            continue;
+        last = name;
+        nlast = len;
+        ++*n;
+        slash = strchr(name + first, '/');
+        AX_TRY(ax_path_unescape(t, tree->arena, slash + 1, (size_t) (name + len - slash) - 2,
+                                &table->name));
+        if (strncmp(name, "data/", 5) != 0)
+            continue;
+        AX_TRY(ax_path_unescape(t, tree->arena, name + first, (size_t) (slash - name) - first,
+                                &table->database));
+        AX_NEW(t, sql, (char *) ax_arena_alloc(tree->arena, len + 16));
+        snprintf(sql, len + 16, "metadata/%.*s.sql", (int) (len - 6), name + 5);
+        f = ax_tree_find(tree, sql);
+        table->definition = f != NULL ? f->uri : NULL;
+    }
+    return AX_OK;
+}
+
 ax_status ax_tree_table(ax_task *t, const ax_tree *tree, const char *wanted, const char **prefix)
 {
     const char *last = NULL;

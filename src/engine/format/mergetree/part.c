@@ -1,5 +1,5 @@
 /* What a part says of itself: schema, splits, options. */
-#include "mergetree_int.h"
+#include "derive_int.h"
 
 #include <stdlib.h>
 
@@ -53,12 +53,80 @@ static bool has_nulls(const ax_mt_type *ty)
     return ty->id == MT_NULLABLE || ty->id == MT_VARIANT;
 }
 
+static ax_status put_field(ax_task *t, ax_mt_part *p, const char *name, const ax_mt_type *type,
+                           const char *refusal)
+{
+    ax_field *f = &p->base.schema.field[p->base.schema.n++];
+
+    f->name = name;
+    f->type = ax_mt_default_type(type);
+    if (f->type.id == AX_T_LIST)
+        AX_TRY(list_of(t, p->base.arena, type, &f->type));
+    f->source_type = type->text;
+    f->refusal = refusal;
+    f->nullable = has_nulls(type);
+    f->field_id = -1;
+    return AX_OK;
+}
+
+/* The name at the beginning of a column's definition; *rest: what stands behind it. */
+static ax_status defined_name(ax_task *t, ax_arena *a, const char *s, const char *end, char **name,
+                              const char **rest)
+{
+    size_t n = 0;
+
+    AX_NEW(t, *name, (char *) ax_arena_alloc(a, (size_t) (end - s) + 1));
+    if (s < end && *s == '`')
+        for (s++; s < end && *s != '`'; s++)
+        {
+            s += *s == '\\' && s + 1 < end;
+            (*name)[n++] = *s;
+        }
+    else
+        for (; s < end && *s != ' '; s++)
+            (*name)[n++] = *s;
+    (*name)[n] = '\0';
+    *rest = s + (s < end && *s == '`');
+    return AX_OK;
+}
+
+/* Columns of the table's definition that the part lacks, but those that are never stored. */
+static ax_status add_defined(ax_task *t, ax_mt_part *p)
+{
+    size_t n;
+
+    for (const char *s = p->options; (s = ax_mt_option(s, "column", &n)) != NULL; s += n)
+    {
+        const char *rest = s, *stop, *expr;
+        const ax_mt_type *type;
+        bool known = false;
+        char *name = NULL;
+
+        AX_TRY(defined_name(t, p->base.arena, s, s + n, &name, &rest));
+        stop = ax_mt_type_end(rest, s + n, &expr);
+        if (expr != NULL &&
+            (strncmp(stop, " ALIAS", 6) == 0 || strncmp(stop, " EPHEMERAL", 10) == 0))
+            continue;
+        for (uint32_t i = 0; i < p->ncolumns && !known; i++)
+            known = p->column[i].field != UINT32_MAX && strcmp(p->column[i].name, name) == 0;
+        if (known)
+            continue;
+        AX_TRY(ax_mt_table_type(t, p->base.arena, p, name, &type));
+        if (type != NULL)
+            AX_TRY(put_field(t, p, name, type, refusal_of(type)));
+    }
+    return AX_OK;
+}
+
 ax_status ax_mt_schema_make(ax_task *t, ax_mt_part *p)
 {
-    ax_field *f;
+    uint32_t cap = p->ncolumns + 1;
+    size_t n;
 
-    AX_NEW(t, f, (ax_field *) ax_arena_alloc0(p->base.arena, (p->ncolumns + 1) * sizeof *f));
-    p->base.schema.field = f;
+    for (const char *s = p->options; (s = ax_mt_option(s, "column", &n)) != NULL; s += n)
+        cap++;
+    AX_NEW(t, p->base.schema.field,
+           (ax_field *) ax_arena_alloc0(p->base.arena, cap * sizeof *p->base.schema.field));
     for (uint32_t i = 0; i < p->ncolumns; i++)
     {
         ax_mt_column *c = &p->column[i];
@@ -68,18 +136,10 @@ ax_status ax_mt_schema_make(ax_task *t, ax_mt_part *p)
             continue;
         if (c->refusal == NULL)
             c->refusal = refusal_of(c->type);
-        c->field = p->base.schema.n++;
-        f->name = c->name;
-        f->type = ax_mt_default_type(c->type);
-        if (f->type.id == AX_T_LIST)
-            AX_TRY(list_of(t, p->base.arena, c->type, &f->type));
-        f->source_type = c->type->text;
-        f->refusal = c->refusal;
-        f->nullable = has_nulls(c->type);
-        f->field_id = -1;
-        f++;
+        c->field = p->base.schema.n;
+        AX_TRY(put_field(t, p, c->name, c->type, c->refusal));
     }
-    return AX_OK;
+    return add_defined(t, p);
 }
 
 ax_status ax_mt_splits_make(ax_task *t, ax_mt_part *p)
