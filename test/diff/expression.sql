@@ -73,6 +73,7 @@ SELECT upper(url COLLATE "C") AS u, lower(url) AS l, count(*) FROM events GROUP 
 SELECT count(*) FROM events WHERE url COLLATE "C" ILIKE '%PAGE_%' AND url NOT ILIKE 'Q%';
 SELECT replace(url, 'http', 'HTTP') || '?' || left(url, 3) AS u, count(*) FROM events GROUP BY 1;
 SELECT btrim(url, 'htp:/'), ltrim(url, 'h'), rtrim(url, 'abc'), count(*) FROM events GROUP BY 1, 2, 3;
+SELECT hashtext(url), count(*), sum(hashtext(url)) FROM events GROUP BY 1;
 SELECT translate(url, '/:', '_'), ascii(url), reverse(url), count(*) FROM events GROUP BY 1, 2, 3;
 -- Numbers: integer and float operators, decimals, roundings.
 SELECT c_int64 / 7, c_int64 % 7, c_int32 / -3, c_int16 % 5::smallint, count(*) FROM types GROUP BY 1, 2, 3, 4;

@@ -64,6 +64,7 @@ begin
         when 'chr' then chr(b::int)
         when 'ilike' then (a ilike b collate "C")::text
         when 'ilike_default' then (a ilike b)::text
+        when 'hashtext' then hashtext(a)::text
     end;
 exception when others then
     return 'E' || sqlstate;
@@ -268,6 +269,8 @@ def a_text_case(rng, function):
         if "trim" in function:
             a = " " * rng.randrange(3) + a + " " * rng.randrange(3)
         return (a, "", "")
+    if function == "hashtext":  # all lengths of the tail, and several steps
+        return (a_text(rng, rng.randrange(40)), "", "")
     if function in ("left", "right", "substring2"):
         return (a, a_number(rng), "")
     if function == "substring3":

@@ -91,6 +91,7 @@ static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c, const ax_type 
         case AX_FN_REVERSE:
         case AX_FN_TRANSLATE:
         case AX_FN_ASCII:
+        case AX_FN_HASHTEXT:
         case AX_FN_REPEAT:
         case AX_FN_LPAD:
         case AX_FN_RPAD:

@@ -310,9 +310,11 @@ static ax_status run_concat_step(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
-static ax_status run_ascii(const ax_call *c, ax_call_io *io)
+/* ascii and hashtext: a number of each text */
+static ax_status run_to_int(const ax_call *c, ax_call_io *io)
 {
-    (void) c;
+    int32_t (*number)(ax_text) = c->fn == AX_FN_ASCII ? ax_text_ascii : ax_text_hash;
+
     for (uint32_t i = 0; i < ax_io_rows(io); i++)
     {
         uint32_t row = ax_io_row(io, i);
@@ -322,7 +324,7 @@ static ax_status run_ascii(const ax_call *c, ax_call_io *io)
         if (ax_io_null(io, row))
             continue;
         fetch(io->arg[0], row, 0, &x);
-        ((int32_t *) io->data)[row] = ax_text_ascii(x.s[0]);
+        ((int32_t *) io->data)[row] = number(x.s[0]);
     }
     return AX_OK;
 }
@@ -357,7 +359,8 @@ ax_status ax_bind_str(ax_task *t, ax_arena *a, ax_call *c)
         case AX_FN_REVERSE: c->body = do_reverse; return AX_OK;
         case AX_FN_TRANSLATE: c->body = do_translate; return AX_OK;
         case AX_FN_STARTS_WITH: c->run = run_starts_with; return AX_OK;
-        case AX_FN_ASCII: c->run = run_ascii; return AX_OK;
+        case AX_FN_ASCII:
+        case AX_FN_HASHTEXT: c->run = run_to_int; return AX_OK;
         case AX_FN_REPEAT: c->body = do_repeat; return AX_OK;
         case AX_FN_LPAD:
         case AX_FN_RPAD: c->body = do_pad; return AX_OK;

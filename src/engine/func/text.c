@@ -175,6 +175,49 @@ int32_t ax_text_position(ax_text s, const ax_needle *part, uint32_t part_n)
     return at < s.n ? (int32_t) ax_text_chars(slice(s, 0, at)) + 1 : 0;
 }
 
+/* lookup3 (Bob Jenkins, public domain) as the server uses it: three lanes begin with the length and
+ * a constant; 12 bytes a step; the lowest byte of the last lane stays without input. */
+#define ROT(x, k) ((x) << (k) | (x) >> (32 - (k)))
+
+static uint32_t four_bytes(const uint8_t *p, uint32_t n)
+{
+    uint32_t v = 0;
+
+    memcpy(&v, p, n);
+    return v;
+}
+
+int32_t ax_text_hash(ax_text s)
+{
+    uint32_t a = 0x9e3779b9u + s.n + 3923095u, b = a, c = a, n = s.n;
+    const uint8_t *p = s.p;
+
+    for (; n >= 12; n -= 12, p += 12)
+    {
+        a += four_bytes(p, 4);
+        b += four_bytes(p + 4, 4);
+        c += four_bytes(p + 8, 4);
+        a = (a - c) ^ ROT(c, 4), c += b;
+        b = (b - a) ^ ROT(a, 6), a += c;
+        c = (c - b) ^ ROT(b, 8), b += a;
+        a = (a - c) ^ ROT(c, 16), c += b;
+        b = (b - a) ^ ROT(a, 19), a += c;
+        c = (c - b) ^ ROT(b, 4), b += a;
+    }
+    a += four_bytes(p, n < 4 ? n : 4);
+    if (n > 4)
+        b += four_bytes(p + 4, n < 8 ? n - 4 : 4);
+    if (n > 8)
+        c += four_bytes(p + 8, n - 8) << 8;
+    c = (c ^ b) - ROT(b, 14);
+    a = (a ^ c) - ROT(c, 11);
+    b = (b ^ a) - ROT(a, 25);
+    c = (c ^ b) - ROT(b, 16);
+    a = (a ^ c) - ROT(c, 4);
+    b = (b ^ a) - ROT(a, 14);
+    return (int32_t) ((c ^ b) - ROT(b, 24));
+}
+
 int32_t ax_text_ascii(ax_text s)
 {
     uint32_t end, cp;

@@ -49,6 +49,9 @@ int32_t ax_text_position(ax_text s, const ax_needle *part, uint32_t part_n);
 /* Code point of the first character, 0 for ''. */
 int32_t ax_text_ascii(ax_text s);
 
+/* The server's hash of the bytes, as on little-endian machines. */
+int32_t ax_text_hash(ax_text s);
+
 /* ---- built texts ----------------------------------------------------------------------------- */
 
 bool ax_text_lower(ax_arena *a, ax_text s, ax_text *out);

@@ -103,6 +103,8 @@ static bool run_slice(const char *f, const args *x, ax_text *out)
         *out = from_int(ax_text_position(x->a, &nd, x->b.n));
     else if (strcmp(f, "ascii") == 0)
         *out = from_int(ax_text_ascii(x->a));
+    else if (strcmp(f, "hashtext") == 0)
+        *out = from_int(ax_text_hash(x->a));
     else
         return false;
     return true;
