@@ -64,8 +64,8 @@ static void bench_unpack(void)
                 sum += ax_pq_rle_unpack(&r, out, WINDOW);
         }
         rate = 100.0 * IDS / (now_ns() - begin);
-        printf("unpack, %2u bits                  %6.2f G values/s, %.2f of copying them\n", widths[i],
-               rate, rate / copied);
+        printf("unpack, %2u bits                  %6.2f G values/s, %.2f of copying them\n",
+               widths[i], rate, rate / copied);
     }
     if (sum == 0)
         printf("nothing unpacked\n");
