@@ -15,6 +15,7 @@
  *   json.c        values of nested types as JSON text
  *   prune.c       which granules may match
  *   skip.c skip_read.c skip_hash.c   skip indexes (skip_int.h)
+ *   check.c       text is checked where it leaves
  *   scan.c        the step machine: filter columns first
  *   default.c     nodes of constants
  *   derive.c      columns that a part lacks, or has in another type;  derive_*.c  expressions

@@ -59,6 +59,12 @@ static ax_status allocate(ax_task *t, ax_arena *a, ax_mt_scan *s)
     AX_NEW(t, s->col, (ax_mt_col *) ax_arena_alloc0(a, (n + 1) * sizeof *s->col));
     AX_NEW(t, s->labels, (ax_dict **) ax_arena_alloc0(a, (n + 1) * sizeof *s->labels));
     AX_NEW(t, s->have, (bool *) ax_arena_alloc0(a, n + 1));
+    AX_NEW(t, s->raw, (ax_mt_conv **) ax_arena_alloc0(a, (n + 1) * sizeof *s->raw));
+    AX_NEW(t, s->unchecked, (bool *) ax_arena_alloc0(a, n + 1));
+    AX_NEW(t, s->stays, (bool *) ax_arena_alloc0(a, n + 1));
+    memset(s->stays, true, n);
+    for (i = 0; i < s->req.nfilter_only; i++)
+        s->stays[s->req.filter_only[i]] = false;
     AX_NEW(t, s->src, (ax_mt_src *) ax_arena_alloc0(a, (s->max_src + 1) * sizeof *s->src));
     AX_NEW(t, s->of_stream,
            (ax_mt_src **) ax_arena_alloc0(a, (p->nstreams + 1) * sizeof *s->of_stream));
@@ -99,6 +105,12 @@ static ax_status init_columns(ax_task *t, ax_arena *a, ax_mt_scan *s)
         for (uint32_t k = 0; (in = ax_mt_input(c, k)) != NULL; k++)
             AX_TRY(ax_mt_sources_add(t, s, in));
         AX_TRY(ax_mt_col_init(t, a, &s->env, c, s->of_stream, &s->col[i]));
+        if (i == s->req.ncolumns ||
+            !ax_mt_checks_late(&s->bind->conv[s->req.columns[i]], c->node))
+            continue;
+        AX_NEW(t, s->raw[i], (ax_mt_conv *) ax_arena_alloc(a, sizeof *s->raw[i]));
+        *s->raw[i] = s->bind->conv[s->req.columns[i]];
+        s->raw[i]->check_text = false;
     }
     return AX_OK;
 }
@@ -247,6 +259,7 @@ static bool next_window(ax_mt_scan *s, bool *fresh)
 static void begin_window(ax_mt_scan *s)
 {
     s->win.no++;
+    memset(s->unchecked, false, s->ncol);
     ax_fmt_window_begin(&s->w);
 }
 
@@ -287,7 +300,7 @@ static ax_status convert_selected(ax_task *t, ax_mt_scan *s, uint32_t i, ax_mt_v
 
 static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
 {
-    const ax_mt_conv *c = &s->bind->conv[s->req.columns[i]];
+    const ax_mt_conv *c = s->raw[i] != NULL ? s->raw[i] : &s->bind->conv[s->req.columns[i]];
     const ax_mt_node *node = s->col[i].column->node;
     ax_mt_vals v = {0};
     uint32_t fail_row;
@@ -311,6 +324,26 @@ static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
     return ax_mt_conv_vec(t, c, node, &v, s->w.n, &s->win, s->arena, &s->labels[i], out, &fail_row);
 }
 
+/* Somebody looks at the characters of the rows that are still selected. */
+static ax_status check_text(ax_task *t, ax_mt_scan *s, uint32_t i)
+{
+    ax_batch *b = &s->w.batch;
+    uint32_t fail_row;
+    ax_status st;
+
+    if (!s->unchecked[i] || b->nsel == 0)
+        return AX_OK;
+    s->unchecked[i] = false;
+    st = ax_mt_check_text(t, b->sel, b->nsel, &b->col[i], &fail_row);
+    if (st == AX_OK)
+        return AX_OK;
+    (void) note(t, s, i, st);
+    t->err.place.row = (int64_t) (s->row0 + s->w.row + fail_row);
+    ax_fmt_window_cut(t, &s->w, fail_row);
+    shorten(s, fail_row);
+    return AX_OK;
+}
+
 /* Decode column i for the current window. */
 static ax_status decode(ax_task *t, ax_mt_scan *s, uint32_t i)
 {
@@ -319,7 +352,10 @@ static ax_status decode(ax_task *t, ax_mt_scan *s, uint32_t i)
     if (s->col[i].column == NULL)
         AX_TRY(ax_fmt_window_outside(t, &s->w, s->req.columns[i], s->row0, &s->w.batch.col[i]));
     else
+    {
         AX_TRY(read_column(t, s, i, &s->w.batch.col[i]));
+        s->unchecked[i] = s->raw[i] != NULL;
+    }
     s->w.done[i] = true;
     return AX_OK;
 }
@@ -349,10 +385,16 @@ static ax_status row_exists(ax_task *t, ax_mt_scan *s)
     return AX_OK;
 }
 
+/* Column i for a filter step, with its text if the step looks at it. */
 static ax_status for_step(ax_task *t, void *scan, uint32_t i, uint32_t step)
 {
-    (void) step;
-    return decode(t, scan, i);
+    ax_mt_scan *s = (ax_mt_scan *) scan;
+
+    AX_TRY(decode(t, s, i));
+    if (s->unchecked[i] &&
+        ax_filter_step_reads_text(ax_filter_lane_filter(s->req.filter), step, i))
+        AX_TRY(check_text(t, s, i));
+    return AX_OK;
 }
 
 /* Live bounds, on the columns whose bytes are there. */
@@ -377,7 +419,11 @@ static ax_status decode_rest(ax_task *t, ax_mt_scan *s)
     uint64_t t0 = ax_fmt_now_ns();
 
     for (uint32_t i = 0; i < s->req.ncolumns; i++)
+    {
         AX_TRY(decode(t, s, i));
+        if (s->stays[i])
+            AX_TRY(check_text(t, s, i));
+    }
     s->req.stats->decode_ns += ax_fmt_now_ns() - t0;
     return AX_OK;
 }

@@ -23,6 +23,9 @@ typedef struct ax_mt_scan
     uint32_t ncol;
     ax_dict **labels;         /* [ncol] dictionaries of enums */
     bool *have;               /* [ncol] its bytes of this run were asked for */
+    ax_mt_conv **raw;         /* [ncol] the conversion of text that is checked late; or NULL */
+    bool *unchecked;          /* [ncol] text of this window that nobody checked yet */
+    bool *stays;              /* [ncol] somebody needs it after the filter */
 
     ax_mt_src *src;           /* [nsrc] */
     uint32_t nsrc, max_src;
@@ -46,6 +49,13 @@ typedef struct ax_mt_scan
     ax_fmt_window w;          /* with ncol columns; _row_exists is one of the filter's */
     uint16_t *alive;          /* [2048] rows that are not deleted */
 } ax_mt_scan;
+
+/* May the text of this column be read unchecked, and checked when somebody looks at it?  Then the
+ * selected rows of a vector of it (sel == NULL: all); other rows may become empty.  *fail_row: the
+ * row that is no text. */
+bool ax_mt_checks_late(const ax_mt_conv *c, const ax_mt_node *node);
+ax_status ax_mt_check_text(ax_task *t, const uint16_t *sel, uint32_t nsel, ax_vec *v,
+                           uint32_t *fail_row) AX_MUST_USE;
 
 /* Column c is read: note its streams and their files. */
 ax_status ax_mt_sources_add(ax_task *t, ax_mt_scan *s, const ax_mt_column *c) AX_MUST_USE;
