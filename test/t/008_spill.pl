@@ -1,4 +1,4 @@
-# Aggregation beyond memory_limit goes to temporary files of the server: results are the same, the
+# Aggregation and sorting beyond memory_limit go to temporary files of the server: results are the same, the
 # server's limit holds, and no file is left behind on any way out.
 use strict;
 use warnings;
@@ -78,18 +78,43 @@ like($node->safe_psql('postgres',
 		"SET analytics_fdw.memory_limit = '40MB'; EXPLAIN (ANALYZE, VERBOSE) $sets"),
 	qr/Spilled: \d+ kB/, 'and there was one');
 
+# Sorts, and DISTINCT.
+my $sort = q{SELECT count(*), md5(string_agg(id || url || coalesce(amount::text, ''), ','))
+	FROM (SELECT id, url, amount, ts FROM few ORDER BY url COLLATE "C" DESC, amount, ts, id) s};
+my $distinct = q{SELECT count(*), sum(id), max(u)
+	FROM (SELECT DISTINCT id, url || url || url AS u, amount, ts, kind FROM few) s};
+for my $q ($sort, $distinct)
+{
+	my $all = $node->safe_psql('postgres', "SET analytics_fdw.memory_limit = '4GB'; $q");
+	for my $mb (16, 24, 40)
+	{
+		is($node->safe_psql('postgres', "SET analytics_fdw.memory_limit = '${mb}MB'; $q"), $all,
+			"the same with $mb MB: $q");
+	}
+}
+like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE) $sort"), qr/Spilled: \d+ kB/,
+	'a sort goes to a temporary file');
+
 # R02: an ordinary user's query may do so, too.
 is($node->safe_psql('postgres', qq{
 	CREATE ROLE spill_user;
 	GRANT SELECT ON few TO spill_user;
 	SET ROLE spill_user;
 	$query}), $whole, 'R02 for a role without rights on files');
+is($node->safe_psql('postgres', "SET ROLE spill_user; $sort"),
+	$node->safe_psql('postgres', "SET analytics_fdw.enable_sort_pushdown = off; $sort"),
+	'R02 for its sort');
 
 # The server's limit (M09).
 my ($rc, $out, $err) = $node->psql('postgres',
 	"\\set VERBOSITY verbose\nSET temp_file_limit = '1MB';\n" . sprintf($groups, 'big'));
 like($err, qr/53400: temporary file size exceeds temp_file_limit \(1024kB\)/, 'temp_file_limit holds');
 is(temp_files(), 0, 'no file is left after an error');
+my $big_sort = 'SELECT id, url, amount, ts FROM big ORDER BY ts, url COLLATE "C", id OFFSET 39999990';
+($rc, $out, $err) = $node->psql('postgres',
+	"\\set VERBOSITY verbose\nSET temp_file_limit = '1MB';\n$big_sort");
+like($err, qr/53400: temporary file size exceeds temp_file_limit \(1024kB\)/,
+	'temp_file_limit holds for a sort');
 
 # Switched off, memory is out.
 ($rc, $out, $err) = $node->psql('postgres',
@@ -100,12 +125,13 @@ like($err, qr/53200/, 'without temporary files memory is out');
 # Ends a session's query while it has a temporary file.
 sub interrupted
 {
-	my ($how) = @_;
+	my ($how, $what) = @_;
 	my ($in, $out, $err) = ('', '', '');
 	my $timeout = IPC::Run::timeout($limit);
 	my $h = IPC::Run::start([ 'psql', '-XAtq', '-f', '-', '-d', $node->connstr('postgres') ],
 		'<', \$in, '>', \$out, '2>', \$err, $timeout);
-	$in .= "\\set VERBOSITY verbose\nSELECT pg_backend_pid();\n" . sprintf($groups, 'big') . ";\n";
+	$in .= "\\set VERBOSITY verbose\nSELECT pg_backend_pid();\n"
+		. ($what // sprintf($groups, 'big')) . ";\n";
 	$h->pump until $out =~ /^(\d+)\n/;
 	my $pid = $1;
 	wait_until(sub { temp_files() > 0 }) or die 'the query does not spill';
@@ -117,6 +143,10 @@ sub interrupted
 
 like(interrupted(sub { kill 'INT', $_[0]; }), qr/57014/, 'cancelled while there is a file');
 ok(wait_until(sub { temp_files() == 0 }), 'no file is left after a cancel');
+my $began;
+like(interrupted(sub { $began = time; kill 'INT', $_[0]; }, $big_sort), qr/57014/, 'and a sort');
+cmp_ok(time - $began, '<', 5, 'soon'); # the harness itself takes its time
+ok(wait_until(sub { temp_files() == 0 }), 'no file is left after a cancelled sort');
 interrupted(sub { $node->safe_psql('postgres', "SELECT pg_terminate_backend($_[0])"); });
 ok(wait_until(sub { temp_files() == 0 }), 'no file is left after a terminated session');
 interrupted(sub { kill 'KILL', $_[0]; });

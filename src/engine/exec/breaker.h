@@ -112,6 +112,7 @@ typedef struct ax_order_spec
      * enter.  May be NULL.  Thread: any lane. */
     void (*tighten)(void *arg, const ax_value *bound);
     void *tighten_arg;
+    ax_spill *spill;           /* borrowed; NULL: everything stays in memory */
 } ax_order_spec;
 
 ax_status ax_order_create(ax_task *t, ax_arena *a, const ax_order_spec *spec, uint32_t nlanes,

@@ -4,7 +4,9 @@
  * wanted ones are selected and the rest forgotten; the image of the last of them is then a bound
  * for all lanes, and rows behind the bound are dropped before anything of them but the first key
  * is read.  Full sort is the same without a bound.  At its end each lane sorts what it has, and the
- * single part merges the lanes.
+ * single part merges the lanes.  Near the memory limit a lane writes its rows to the temporary file
+ * as a sorted run, and the part merges the runs, too; of more runs than there is memory for, some
+ * are first merged into one.
  *
  * Rows keep their payload.  Slots of forgotten rows are used again; their strings are garbage until
  * there is more garbage than not, then the living ones are copied. */
@@ -17,6 +19,9 @@
 #define BUFFER_MIN 64u
 #define STR_GARBAGE_BYTES ((uint64_t) 1 << 20)
 #define ROWS_PER_BLOCK 64u
+#define RUN_SHARE 4u           /* of the memory limit, for rows of all lanes that become runs; */
+#define MERGE_SHARE 4u         /* and for blocks of the runs that are merged */
+#define RUN_LEAST_KEEP 65536   /* fewer wanted rows stay in memory */
 
 typedef struct olane
 {
@@ -35,6 +40,8 @@ typedef struct olane
     uint64_t bound;          /* rows with a greater image cannot enter */
     bool full;               /* the buffer once held all wanted rows: `last` is valid */
     uint8_t *last;           /* the last wanted row at that time; stays in the buffer */
+    ax_arena *meta;          /* owned: runs; NULL: none */
+    ax_order_run *run;       /* list */
 } olane;
 
 typedef struct order
@@ -52,16 +59,28 @@ typedef struct order
     pthread_mutex_t lock;    /* of improving the bound, so that tighten sees it fall */
     bool has_lock;
     ax_part *part;           /* open part, or NULL */
+    ax_spill *spill;         /* borrowed; NULL: rows stay in memory */
+    uint64_t quota;          /* bytes of a lane that are worth a run */
 } order;
+
+/* What is merged: sorted entries of a lane, or a run. */
+typedef struct source
+{
+    const ax_order_entry *e, *end; /* NULL: a run */
+    ax_order_reader run;
+} source;
 
 struct ax_part
 {
     order *owner;
     ax_arena *mem;           /* owned: this struct */
     ax_arena *out;           /* owned: the batch last yielded */
-    uint32_t *heap;          /* lanes, the one with the smallest head first */
-    uint64_t *pos;           /* [nlanes] next entry of each lane */
+    source **heap;           /* [nheap] the one with the smallest head first */
     uint32_t nheap;
+    source *source;          /* [nsource] */
+    uint32_t nsource;
+    ax_buf **held;           /* [nheld] owned: rows of the batch last yielded stand there */
+    uint32_t nheld;
     int64_t skip, left;      /* rows to skip and to yield; left < 0: all */
 };
 
@@ -130,6 +149,13 @@ static ax_status order_init(ax_task *t, order *o, const ax_order_spec *spec, uin
     o->tighten_arg = spec->tighten_arg;
     AX_TRY(layout_init(t, o, spec));
     o->ties = spec->nkeys > 1 || !o->lay.exact;
+    if ((o->keep < 0 || o->keep >= RUN_LEAST_KEEP) && spec->spill != NULL
+        && ax_order_spillable(&o->lay))
+        o->spill = spec->spill;
+    if (o->spill != NULL)
+        o->quota = (uint64_t) o->spill->budget->limit_bytes / RUN_SHARE / nlanes;
+    if (o->spill != NULL && o->quota < ax_order_block_bytes(o->spill))
+        o->quota = ax_order_block_bytes(o->spill);
     atomic_init(&o->bound, ~(uint64_t) 0);
     pthread_mutex_init(&o->lock, NULL);
     o->has_lock = true;
@@ -545,6 +571,65 @@ static ax_status candidates(ax_task *t, const order *o, olane *l, const ax_batch
     return AX_OK;
 }
 
+static ax_status sort_lane(ax_task *t, const order *o, olane *l)
+{
+    ax_arena *mem;
+    ax_order_entry *tmp;
+    ax_status s;
+
+    if (l->n < 2)
+        return AX_OK;
+    AX_NEW(t, mem, ax_arena_create(t->budget, 0));
+    tmp = (ax_order_entry *) ax_arena_values(mem, l->n * sizeof(*tmp));
+    s = tmp != NULL ? ax_order_sort(t, &o->lay, l->e, tmp, l->n)
+                    : ax_fail_nomem(t, l->n * sizeof(*tmp));
+    ax_arena_destroy(mem);
+    return s;
+}
+
+/* Write the sorted rows of a lane. */
+static ax_status write_run(ax_task *t, olane *l, ax_order_writer *w)
+{
+    ax_order_run *run;
+
+    for (uint64_t i = 0; i < l->n; i++)
+        AX_TRY(ax_order_writer_add(t, w, &l->e[i]));
+    AX_TRY(ax_order_writer_end(t, w, &run));
+    run->next = l->run;
+    l->run = run;
+    return AX_OK;
+}
+
+/* Near the memory limit: the rows of the lane become a run. */
+static ax_status relieve(ax_task *t, order *o, olane *l)
+{
+    ax_order_writer w;
+    ax_status s;
+
+    if (o->spill == NULL || !ax_spill_pressed(o->spill, 2)
+        || ax_arena_used_bytes(l->rows) + ax_arena_used_bytes(l->strs) + l->n * sizeof(*l->e)
+               < o->quota
+        || !ax_spill_ready(o->spill))
+        return AX_OK;
+    if (o->keep > 0 && l->n > (uint64_t) o->keep)
+        AX_TRY(shrink(t, o, l));
+    AX_TRY(sort_lane(t, o, l));
+    if (l->meta == NULL)
+        AX_NEW(t, l->meta, ax_arena_create(t->budget, 0));
+    s = ax_order_writer_begin(t, &w, o->spill, &o->lay, l->meta);
+    if (s == AX_OK)
+        s = write_run(t, l, &w);
+    ax_order_writer_free(&w);
+    AX_TRY(s);
+    ax_arena_reset(l->rows);
+    ax_arena_reset(l->strs);
+    l->sweep_at = STR_GARBAGE_BYTES;
+    l->free_row = l->last = NULL;
+    l->full = false;
+    l->n = 0;
+    return AX_OK;
+}
+
 static ax_status order_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *in)
 {
     order *o = (order *) b;
@@ -573,28 +658,18 @@ static ax_status order_put(ax_task *t, ax_breaker *b, uint32_t lane, ax_batch *i
     /* A first bound as early as possible: later batches are cheap once there is one. */
     if (o->keep > 0 && l->n >= (uint64_t) o->keep
         && (!l->full || l->n >= (uint64_t) (o->keep + o->keep / 4 + 8)))
-        return shrink(t, o, l);
-    return AX_OK;
+        AX_TRY(shrink(t, o, l));
+    return relieve(t, o, l);
 }
 
 static ax_status order_put_end(ax_task *t, ax_breaker *b, uint32_t lane)
 {
     order *o = (order *) b;
     olane *l = o->lane[lane];
-    ax_arena *mem;
-    ax_order_entry *tmp;
-    ax_status s;
 
     if (o->keep > 0 && l->n > (uint64_t) o->keep)
         AX_TRY(shrink(t, o, l));
-    if (l->n < 2)
-        return AX_OK;
-    AX_NEW(t, mem, ax_arena_create(t->budget, 0));
-    tmp = (ax_order_entry *) ax_arena_values(mem, l->n * sizeof(*tmp));
-    s = tmp != NULL ? ax_order_sort(t, &o->lay, l->e, tmp, l->n)
-                    : ax_fail_nomem(t, l->n * sizeof(*tmp));
-    ax_arena_destroy(mem);
-    return s;
+    return sort_lane(t, o, l);
 }
 
 static ax_status order_prepare(ax_task *t, ax_breaker *b, uint32_t *nparts)
@@ -607,6 +682,8 @@ static ax_status order_prepare(ax_task *t, ax_breaker *b, uint32_t *nparts)
     {
         b->rows_in += o->lane[i]->rows_in;
         b->groups += o->lane[i]->n;
+        for (const ax_order_run *r = o->lane[i]->run; r != NULL; r = r->next)
+            b->groups += r->rows;
     }
     *nparts = 1;
     return AX_OK;
@@ -614,16 +691,16 @@ static ax_status order_prepare(ax_task *t, ax_breaker *b, uint32_t *nparts)
 
 /* ---- output --------------------------------------------------------------------------------- */
 
-static bool head_less(const ax_part *p, uint32_t a, uint32_t b)
-{
-    const order *o = p->owner;
+static const ax_order_entry *head(const source *s) { return s->e != NULL ? s->e : &s->run.cur; }
 
-    return ax_order_cmp(&o->lay, &o->lane[a]->e[p->pos[a]], &o->lane[b]->e[p->pos[b]]) < 0;
+static bool head_less(const ax_part *p, const source *a, const source *b)
+{
+    return ax_order_cmp(&p->owner->lay, head(a), head(b)) < 0;
 }
 
 static void sift_down(ax_part *p, uint32_t i)
 {
-    uint32_t lane = p->heap[i];
+    source *s = p->heap[i];
 
     for (;;)
     {
@@ -631,43 +708,151 @@ static void sift_down(ax_part *p, uint32_t i)
 
         if (k + 1 < p->nheap && head_less(p, p->heap[k + 1], p->heap[k]))
             k++;
-        if (k >= p->nheap || !head_less(p, p->heap[k], lane))
+        if (k >= p->nheap || !head_less(p, p->heap[k], s))
             break;
         p->heap[i] = p->heap[k];
         i = k;
     }
-    p->heap[i] = lane;
+    p->heap[i] = s;
 }
 
-/* The next row in order; NULL: none. */
-static uint8_t *pop(ax_part *p)
+static void let_go(ax_part *p)
 {
-    olane *l;
-    uint8_t *row;
+    while (p->nheld > 0)
+        ax_buf_unref(p->held[--p->nheld]);
+}
 
+/* Go to the next row of a run.  Its rows before stay until let_go, which must be called before
+ * AX_BATCH_ROWS more rows. */
+static ax_status advance(ax_task *t, ax_part *p, source *s)
+{
+    ax_buf *done;
+    ax_status st = ax_order_reader_next(t, &s->run, p->owner->spill, &p->owner->lay, &done);
+
+    if (done != NULL)
+        p->held[p->nheld++] = done;
+    return st;
+}
+
+/* The next entry in order; row NULL: none. */
+static ax_status pop(ax_task *t, ax_part *p, ax_order_entry *out)
+{
+    source *s;
+    bool ended;
+
+    out->row = NULL;
     if (p->nheap == 0)
-        return NULL;
-    l = p->owner->lane[p->heap[0]];
-    row = l->e[p->pos[p->heap[0]]++].row;
-    if (p->pos[p->heap[0]] == l->n)
+        return AX_OK;
+    s = p->heap[0];
+    *out = *head(s);
+    if (s->e != NULL)
+        ended = ++s->e == s->end;
+    else
+    {
+        AX_TRY(advance(t, p, s));
+        ended = s->run.cur.row == NULL;
+    }
+    if (ended)
         p->heap[0] = p->heap[--p->nheap];
     if (p->nheap > 1)
         sift_down(p, 0);
-    return row;
+    return AX_OK;
+}
+
+static ax_status add_run(ax_task *t, ax_part *p, const ax_order_run *r)
+{
+    source *s = &p->source[p->nsource++];
+
+    *s = (source){.run = {.block = r->first}};
+    p->heap[p->nheap++] = s;
+    return advance(t, p, s);
+}
+
+static void make_heap(ax_part *p)
+{
+    for (uint32_t i = p->nheap / 2; i-- > 0;)
+        sift_down(p, i);
+}
+
+/* Merge n runs into one, in mem. */
+static ax_status merge_runs(ax_task *t, ax_part *p, ax_order_run *const *run, uint32_t n,
+                            ax_order_writer *w, ax_order_run **out)
+{
+    ax_order_entry e;
+
+    p->nsource = p->nheap = 0;
+    for (uint32_t i = 0; i < n; i++)
+        AX_TRY(add_run(t, p, run[i]));
+    make_heap(p);
+    for (uint32_t i = 0;; i++)
+    {
+        AX_TRY(pop(t, p, &e));
+        if (e.row == NULL)
+            break;
+        AX_TRY(ax_order_writer_add(t, w, &e));
+        let_go(p);
+        if (i % 1024 == 0 && ax_task_stopped(t))
+            return ax_fail(t, AX_ESTOPPED, "query stopped");
+    }
+    return ax_order_writer_end(t, w, out);
+}
+
+/* All runs, merged until no more than `most` are left. */
+static ax_status few_runs(ax_task *t, ax_part *p, ax_order_run **run, uint32_t *n, uint32_t most)
+{
+    while (*n > most)
+    {
+        uint32_t k = *n - most + 1 < most ? *n - most + 1 : most;
+        ax_order_writer w;
+        ax_order_run *one = NULL;
+        ax_status s = ax_order_writer_begin(t, &w, p->owner->spill, &p->owner->lay, p->mem);
+
+        if (s == AX_OK)
+            s = merge_runs(t, p, run, k, &w, &one);
+        ax_order_writer_free(&w);
+        AX_TRY(s);
+        /* The new one is larger than others, and comes last. */
+        memmove(run, run + k, (*n - k) * sizeof(*run));
+        *n -= k;
+        run[(*n)++] = one;
+    }
+    return AX_OK;
 }
 
 static ax_status part_init(ax_task *t, order *o, ax_part *p)
 {
+    uint32_t nruns = 0, nlanes = o->b.nlanes, most = 0, i = 0;
+    ax_order_run **run;
+
     AX_NEW(t, p->out, ax_arena_create(t->budget, 0));
-    AX_NEW(t, p->heap, ax_arena_alloc0(p->mem, sizeof(*p->heap) * o->b.nlanes));
-    AX_NEW(t, p->pos, ax_arena_alloc0(p->mem, sizeof(*p->pos) * o->b.nlanes));
+    for (uint32_t k = 0; k < nlanes; k++)
+        for (const ax_order_run *r = o->lane[k]->run; r != NULL; r = r->next)
+            nruns++;
+    if (nruns > 0)
+        most = (uint32_t) ((uint64_t) o->spill->budget->limit_bytes / MERGE_SHARE
+                           / ax_order_block_bytes(o->spill));
+    AX_NEW(t, p->source, ax_arena_alloc0(p->mem, sizeof(*p->source) * (nruns + nlanes)));
+    AX_NEW(t, p->heap, ax_arena_alloc0(p->mem, sizeof(source *) * (nruns + nlanes)));
+    AX_NEW(t, p->held, ax_arena_alloc0(p->mem, sizeof(ax_buf *) * (AX_BATCH_ROWS + nruns + 1)));
+    AX_NEW(t, run, ax_arena_alloc(p->mem, sizeof(*run) * (nruns + 1)));
+    for (uint32_t k = 0; k < nlanes; k++)
+        for (ax_order_run *r = o->lane[k]->run; r != NULL; r = r->next)
+            run[i++] = r;
+    AX_TRY(few_runs(t, p, run, &nruns, most > 8 ? most : 8));
+    p->nsource = p->nheap = 0;
+    for (i = 0; i < nruns; i++)
+        AX_TRY(add_run(t, p, run[i]));
+    for (i = 0; i < nlanes; i++)
+        if (o->lane[i]->n > 0)
+        {
+            source *s = &p->source[p->nsource++];
+
+            *s = (source){.e = o->lane[i]->e, .end = o->lane[i]->e + o->lane[i]->n};
+            p->heap[p->nheap++] = s;
+        }
+    make_heap(p);
     p->skip = o->offset;
     p->left = o->limit;
-    for (uint32_t i = 0; i < o->b.nlanes; i++)
-        if (o->lane[i]->n > 0)
-            p->heap[p->nheap++] = i;
-    for (uint32_t i = p->nheap / 2; i-- > 0;)
-        sift_down(p, i);
     return AX_OK;
 }
 
@@ -748,18 +933,25 @@ static ax_status order_part_next(ax_task *t, ax_part *p, ax_batch **out)
     uint32_t n = 0;
     ax_batch *o;
 
+    ax_order_entry e = {0};
+
     *out = NULL;
-    for (uint32_t i = 0; p->skip > 0 && pop(p) != NULL; i++, p->skip--)
-        if (i % 65536 == 0 && ax_task_stopped(t))
+    let_go(p);
+    for (uint32_t i = 0; p->skip > 0; i++, p->skip--)
+    {
+        AX_TRY(pop(t, p, &e));
+        let_go(p);
+        if (e.row == NULL || (i % 4096 == 0 && ax_task_stopped(t)))
             break;
+    }
     if (ax_task_stopped(t))
         return ax_fail(t, AX_ESTOPPED, "query stopped");
     while (n < AX_BATCH_ROWS && (p->left < 0 || (int64_t) n < p->left))
     {
-        row[n] = pop(p);
-        if (row[n] == NULL)
+        AX_TRY(pop(t, p, &e));
+        if (e.row == NULL)
             break;
-        n++;
+        row[n++] = e.row;
     }
     if (n == 0)
         return AX_OK;
@@ -786,6 +978,9 @@ static void order_part_end(ax_part *p)
     if (p == NULL)
         return;
     p->owner->part = NULL;
+    let_go(p);
+    for (uint32_t i = 0; i < p->nsource; i++)
+        ax_buf_unref(p->source[i].run.buf);
     ax_arena_destroy(p->out);
     ax_arena_destroy(p->mem);
 }
@@ -803,6 +998,7 @@ static void order_destroy(ax_breaker *b)
             ax_arena_destroy(o->lane[i]->list);
             ax_arena_destroy(o->lane[i]->strs);
             ax_arena_destroy(o->lane[i]->rows);
+            ax_arena_destroy(o->lane[i]->meta);
         }
     if (o->has_lock)
         pthread_mutex_destroy(&o->lock);

@@ -64,6 +64,8 @@ static void check(const table *t, const run *r, const ax_order_spec *s)
     free(used);
 }
 
+static ax_spill *spill; /* of all cases, or NULL */
+
 typedef struct bounds { pthread_mutex_t lock; uint32_t calls; ax_value last; bool fell; } bounds;
 
 static void on_tighten(void *arg, const ax_value *v)
@@ -102,7 +104,8 @@ static void run_case(const gen *g, uint32_t ncols, const ax_order_key *key, uint
 {
     bounds b = {.lock = PTHREAD_MUTEX_INITIALIZER, .fell = true};
     ax_order_spec s = {.ncols = ncols, .key = key, .nkeys = nkeys, .limit = limit,
-                       .offset = offset, .tighten = on_tighten, .tighten_arg = &b};
+                       .offset = offset, .tighten = on_tighten, .tighten_arg = &b,
+                       .spill = spill};
     table t;
     run r;
 
@@ -175,6 +178,77 @@ static void no_key(void **state)
     (void) state;
     run_case(g, 2, &key, 0, 9000, 4, 100, 7);
     run_case(g, 2, &key, 0, 9000, 4, -1, 7);
+}
+
+/* Memory is always short: rows become runs, of which there are more than are merged at once. */
+static void sorted_runs(void **state)
+{
+    ax_budget full = {.used_bytes = 1000, .limit_bytes = 1000};
+    ax_spill file;
+    FILE *f = tmpfile();
+
+    (void) state;
+    assert_non_null(f);
+    for (uint32_t i = 0; i < NTYPES * 2; i++)
+    {
+        gen g[5] = {{all_types[i % NTYPES], below(2) ? below(3000) + 1 : 0, below(3) * 20,
+                     below(2) * 80},
+                    {AX_T_TEXT, 0, 5, 10}, {all_types[below(NTYPES)], 0, 10, 10},
+                    {AX_T_TEXT, 20, 0, 0}, {AX_T_INT8, 0, 0, 0}};
+        ax_order_key key[2] = {{0, below(2), below(2)}, {1 + below(3), below(2), below(2)}};
+
+        ax_spill_init(&file, &full, true, 0);
+        ax_spill_give(&file, dup(fileno(f)));
+        spill = &file;
+        run_case(g, 5, key, 1 + below(2), 9000, 1 + 3 * below(2),
+                 below(3) ? -1 : 70000 + (int64_t) below(9000), below(3) ? 0 : below(3000));
+        assert_true(file.end_bytes > 0);
+        ax_spill_close(&file);
+    }
+    spill = NULL;
+    fclose(f);
+}
+
+/* The file is refused, at its limit, cut by somebody, or on a full disk: an error or the right
+ * result. */
+static void runs_fail(void **state)
+{
+    static const gen g[] = {{AX_T_INT8, 0, 0, 0}, {AX_T_TEXT, 0, 0, 0}, {AX_T_INT8, 0, 0, 0}};
+    ax_budget full = {.used_bytes = 1000, .limit_bytes = 1000};
+    ax_order_key key = {0, true, false};
+    ax_spill file;
+    ax_order_spec s = {.ncols = 3, .key = &key, .nkeys = 1, .limit = -1, .spill = &file};
+    table t;
+
+    (void) state;
+    table_make(&t, 9000, g, 3, 100);
+    number_rows(&t);
+    s.type = t.type;
+    naive_spec = &s;
+    for (uint32_t i = 0; i < 4; i++)
+    {
+        FILE *f = i < 3 ? tmpfile() : fopen("/dev/full", "r+");
+        ax_status st;
+        run r;
+
+        assert_non_null(f);
+        ax_spill_init(&file, &full, true, i == 1 ? 100000 : 0);
+        ax_spill_give(&file, i == 0 ? -1 : dup(fileno(f)));
+        run_init(&r, &t, 2, INT64_MAX);
+        assert_int_equal(create(&r, &s), AX_OK);
+        st = on_lanes(&r, feed_thread);
+        if (i == 2)
+            assert_int_equal(ftruncate(fileno(f), 0), 0);
+        if (st == AX_OK)
+            st = run_all_fed(&r);
+        assert_int_equal(st, i == 0 ? AX_OK : i == 1 ? AX_ELIMIT : i == 2 ? AX_EIO : AX_EHOST);
+        if (i == 0)
+            check(&t, &r, &s);
+        run_free(&r);
+        ax_spill_close(&file);
+        fclose(f);
+    }
+    table_free(&t);
 }
 
 /* Many long strings pass through the buffer; garbage must not pile up. */
@@ -384,7 +458,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_key),    cmocka_unit_test(many_keys),
-        cmocka_unit_test(no_key),     cmocka_unit_test(strings_are_swept),
+        cmocka_unit_test(no_key),     cmocka_unit_test(sorted_runs), cmocka_unit_test(runs_fail),
+        cmocka_unit_test(strings_are_swept),
         cmocka_unit_test(nested_payload),
         cmocka_unit_test(large_sort), cmocka_unit_test(budget),
         cmocka_unit_test(stopped),

@@ -60,6 +60,60 @@ static inline bool ax_order_nested(ax_type t)
 ax_status ax_order_merge(ax_task *t, ax_arena *a, const ax_vec *const *v, const uint32_t *i,
                          uint32_t n, bool copy, ax_vec *out) AX_MUST_USE;
 
+/* ---- order_spill.c -------------------------------------------------------------------------- */
+
+typedef struct ax_order_block
+{
+    struct ax_order_block *next;
+    int64_t off;
+    uint64_t bytes, rows;
+} ax_order_block;
+
+typedef struct ax_order_run
+{
+    struct ax_order_run *next; /* of the same lane */
+    ax_order_block *first;
+    uint64_t rows;
+} ax_order_run;
+
+size_t ax_order_block_bytes(const ax_spill *s);
+
+/* Can rows be written? */
+bool ax_order_spillable(const ax_order_layout *l);
+
+/* A run of the entries added, which come in order; it lives in mem.  free: in every state. */
+typedef struct ax_order_writer
+{
+    ax_spill *spill;
+    const ax_order_layout *lay;
+    ax_arena *mem;
+    ax_order_run *run;
+    ax_order_block *last;
+    ax_buf *buf;               /* owned */
+    size_t n;
+    uint64_t rows;
+} ax_order_writer;
+ax_status ax_order_writer_begin(ax_task *t, ax_order_writer *w, ax_spill *s,
+                                const ax_order_layout *l, ax_arena *mem) AX_MUST_USE;
+ax_status ax_order_writer_add(ax_task *t, ax_order_writer *w, const ax_order_entry *e) AX_MUST_USE;
+ax_status ax_order_writer_end(ax_task *t, ax_order_writer *w, ax_order_run **out) AX_MUST_USE;
+void ax_order_writer_free(ax_order_writer *w);
+
+/* The rows of a run, one after the other, in cur; cur.row is NULL behind the last.  Begins zeroed
+ * but for block, the run's first. */
+typedef struct ax_order_reader
+{
+    const ax_order_block *block; /* to read next */
+    ax_buf *buf;                 /* owned: the current one */
+    uint8_t *at;
+    uint64_t left;
+    ax_order_entry cur;
+} ax_order_reader;
+
+/* *done: the buffer of the rows before, the caller's from now on, or NULL: they stay. */
+ax_status ax_order_reader_next(ax_task *t, ax_order_reader *r, const ax_spill *s,
+                               const ax_order_layout *l, ax_buf **done) AX_MUST_USE;
+
 /* ---- order_sort.c --------------------------------------------------------------------------- */
 
 /* Sort e[0..n); tmp has room for as many. Fails only when stopped. */

@@ -437,7 +437,7 @@ static ax_status make_breaker(ax_exec *x, ax_sink *s)
     if (s->kind != AX_SINK_AGG && s->kind != AX_SINK_ORDER)
         return AX_OK;
     AX_NEW(t, s->arena, ax_arena_create(&x->budget, 0));
-    s->agg.spill = x->spill.allowed ? &x->spill : NULL;
+    s->agg.spill = s->order.spill = x->spill.allowed ? &x->spill : NULL;
     if (s->kind == AX_SINK_AGG)
         return ax_agg_create(t, s->arena, &s->agg, s->nlanes, &s->breaker);
     if (s->top_of != NULL)
