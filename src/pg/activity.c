@@ -285,6 +285,25 @@ afdw_activity_error(AfdwActivity *a, const ax_error *err)
 	strlcpy(a->error, err->msg[0] ? err->msg : ax_status_text(err->code), sizeof(a->error));
 }
 
+/* PostgreSQL raised an error, which is being caught, while it worked for the query or waited. */
+void
+afdw_activity_caught(AfdwActivity *a)
+{
+	int			code = geterrcode();
+	MemoryContext old;
+	ErrorData  *error;
+
+	strlcpy(a->sqlstate, unpack_sql_state(code), sizeof(a->sqlstate));
+	a->error[0] = '\0';
+	if (code == ERRCODE_OUT_OF_MEMORY)
+		return;					/* a copy needs some */
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	error = CopyErrorData();
+	strlcpy(a->error, error->message ? error->message : "", sizeof(a->error));
+	FreeErrorData(error);
+	MemoryContextSwitchTo(old);
+}
+
 /*
  * The run is over; q is stopped and still has its counters.  failed: it was
  * ended by an error, which may be PostgreSQL's own.  Raises and allocates

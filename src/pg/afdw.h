@@ -439,6 +439,7 @@ typedef struct AfdwActivity
 extern void afdw_activity_begin(AfdwActivity *a);
 extern void afdw_activity_update(AfdwActivity *a, const ax_query *q, AfdwPhase phase);
 extern void afdw_activity_error(AfdwActivity *a, const ax_error *err);
+extern void afdw_activity_caught(AfdwActivity *a);
 extern void afdw_activity_end(AfdwActivity *a, const ax_query *q, bool failed);
 
 /* ---- query.c ---------------------------------------------------------- */

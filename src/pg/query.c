@@ -499,13 +499,24 @@ step(AfdwQuery *query, ax_batch **batch)
 ax_batch *
 afdw_query_next(AfdwQuery *query)
 {
-	ax_batch   *batch;
+	ax_batch   *batch = NULL;
+	bool		ok = false;
 
 	if (query->q == NULL)
 		elog(ERROR, "analytics_fdw query was stopped");
 	if (query->watched && !query->activity.begun)
 		afdw_activity_begin(&query->activity);
-	if (!step(query, &batch))
+	PG_TRY();
+	{
+		ok = step(query, &batch);
+	}
+	PG_CATCH();
+	{
+		afdw_activity_caught(&query->activity);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	if (!ok)
 		afdw_query_raise(query, ax_query_error(query->q));
 	return batch;
 }
