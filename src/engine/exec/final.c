@@ -15,6 +15,7 @@ ax_status ax_rows_init(ax_task *t, ax_arena *a, const ax_merge *m, ax_rows *r)
 
     r->m = m;
     AX_NEW(t, r->arena, ax_arena_create(t->budget, 0));
+    AX_NEW(t, r->spare, ax_arena_create(t->budget, 0));
     AX_NEW(t, r->row, (ax_row *) ax_arena_alloc(a, room * sizeof *r->row));
     if (m->fold == NULL)
         return AX_OK;
@@ -37,7 +38,8 @@ void ax_rows_free(ax_exec *x, ax_rows *r)
         r->held = next;
     }
     ax_arena_destroy(r->arena);
-    r->arena = NULL;
+    ax_arena_destroy(r->spare);
+    r->arena = r->spare = NULL;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -67,6 +69,68 @@ static ax_i128 wrap(ax_i128 v, uint32_t bits, bool is_signed)
 static bool is_float(const ax_value *v)
 {
     return v->type.phys == AX_P_F32 || v->type.phys == AX_P_F64;
+}
+
+/* ---- lists of rows --------------------------------------------------------------------------- */
+
+static ax_status add_row(ax_task *t, ax_rows *r, ax_row **list, uint32_t *n, uint32_t *cap,
+                         ax_row row)
+{
+    if (*n == *cap)
+    {
+        uint32_t more = *cap == 0 ? 8 : *cap * 2;
+        ax_row *grown;
+
+        AX_CHECK(t, more < (1u << 28), AX_ELIMIT, "too many rows of one key");
+        AX_NEW(t, grown, (ax_row *) ax_arena_alloc(r->arena, more * sizeof *grown));
+        if (*n > 0)
+            memcpy(grown, *list, *n * sizeof *grown);
+        *list = grown;
+        *cap = more;
+    }
+    (*list)[(*n)++] = row;
+    return AX_OK;
+}
+
+/* A state of one's own, which others are added to. */
+static ax_status own_state(ax_task *t, ax_rows *r, ax_value *v)
+{
+    uint8_t *room;
+
+    AX_CHECK(t, v->u.s.len <= AX_STATE_BYTES, AX_ECORRUPT, "aggregate state is too long");
+    AX_NEW(t, room, (uint8_t *) ax_arena_alloc(r->arena, AX_STATE_BYTES));
+    memcpy(room, v->u.s.p, v->u.s.len);
+    v->u.s.p = room;
+    return AX_OK;
+}
+
+/* Parts of rows that were put out are over; those of the key under way move. */
+ax_status ax_rows_forget(ax_task *t, ax_rows *r)
+{
+    ax_arena *old = r->arena;
+
+    r->n = 0;
+    if (r->m->fold == NULL || ax_arena_used_bytes(old) == 0)
+        return AX_OK;
+    r->arena = r->spare;
+    r->spare = old;
+    for (uint32_t c = 0; r->open && c < r->m->ncols; c++)
+    {
+        ax_acc *acc = &r->acc[c];
+        ax_row *from = acc->part;
+        uint32_t n = acc->nparts;
+
+        if (r->m->fold[c] != NULL && r->m->fold[c]->fold == AX_FOLD_STATE && acc->have)
+            AX_TRY(own_state(t, r, &acc->value));
+        if (n == 0)
+            continue;
+        acc->part = NULL;
+        acc->nparts = acc->cap_parts = 0;
+        for (uint32_t i = 0; i < n; i++)
+            AX_TRY(add_row(t, r, &acc->part, &acc->nparts, &acc->cap_parts, from[i]));
+    }
+    ax_arena_reset(old);
+    return AX_OK;
 }
 
 /* ---- folding --------------------------------------------------------------------------------- */
@@ -103,6 +167,16 @@ static ax_status fold_bits(ax_task *t, const ax_fold_col *f, ax_value *acc, cons
     return AX_OK;
 }
 
+/* sum is one's own. */
+static ax_status add_state(ax_task *t, const ax_fold_col *f, ax_value *sum, const ax_value *v)
+{
+    union { const uint8_t *in; uint8_t *out; } room = {sum->u.s.p};
+
+    AX_CHECK(t, f->add(f->how, room.out, &sum->u.s.len, v->u.s.p, v->u.s.len), AX_ECORRUPT,
+             "aggregate state is not one of its function");
+    return AX_OK;
+}
+
 /* Is v less (MIN) or greater (MAX) than what is kept?  A NaN is neither. */
 static bool replaces(const ax_fold_col *f, const ax_value *v, const ax_value *kept)
 {
@@ -111,8 +185,10 @@ static bool replaces(const ax_fold_col *f, const ax_value *v, const ax_value *ke
     return f->fold == AX_FOLD_MIN ? ax_value_cmp(v, kept) < 0 : ax_value_cmp(v, kept) > 0;
 }
 
-static ax_status fold_one(ax_task *t, const ax_fold_col *f, uint32_t col, ax_acc *acc, ax_row row)
+static ax_status fold_one(ax_task *t, ax_rows *r, uint32_t col, ax_row row)
 {
+    const ax_fold_col *f = r->m->fold[col];
+    ax_acc *acc = &r->acc[col];
     ax_value v, kept;
 
     if (f->fold == AX_FOLD_LAST)
@@ -120,6 +196,8 @@ static ax_status fold_one(ax_task *t, const ax_fold_col *f, uint32_t col, ax_acc
         acc->pick = row;
         return AX_OK;
     }
+    if (f->fold == AX_FOLD_CONCAT)
+        return add_row(t, r, &acc->part, &acc->nparts, &acc->cap_parts, row);
     v = value_of(row, col);
     if (v.null)
         return AX_OK;
@@ -128,7 +206,7 @@ static ax_status fold_one(ax_task *t, const ax_fold_col *f, uint32_t col, ax_acc
         acc->have = true;
         acc->pick = row;
         acc->value = v;
-        return AX_OK;
+        return f->fold == AX_FOLD_STATE ? own_state(t, r, &acc->value) : AX_OK;
     }
     switch ((ax_fold) f->fold)
     {
@@ -143,6 +221,8 @@ static ax_status fold_one(ax_task *t, const ax_fold_col *f, uint32_t col, ax_acc
             return AX_OK;
         case AX_FOLD_SUM:
             return add_sum(t, f, &acc->value, &v);
+        case AX_FOLD_STATE:
+            return add_state(t, f, &acc->value, &v);
         case AX_FOLD_AND:
         case AX_FOLD_OR:
         case AX_FOLD_XOR:
@@ -165,7 +245,7 @@ static ax_status fold(ax_task *t, ax_rows *r, ax_row row, bool fresh)
             r->acc[c] = (ax_acc){.pick = row};
             r->acc[c].value = (ax_value){.type = r->m->type[c], .null = true};
         }
-        AX_TRY(fold_one(t, f, c, &r->acc[c], row));
+        AX_TRY(fold_one(t, r, c, row));
     }
     return AX_OK;
 }
@@ -231,21 +311,8 @@ static ax_status cancel(ax_task *t, ax_rows *r, ax_row row)
         r->nleft--;
         return AX_OK;
     }
-    if (r->nleft == r->cap_left)
-    {
-        uint32_t cap = r->cap_left == 0 ? 64 : r->cap_left * 2;
-        ax_row *more;
-
-        AX_CHECK(t, cap < (1u << 28), AX_ELIMIT, "too many rows of one key");
-        AX_NEW(t, more, (ax_row *) ax_arena_alloc(r->arena, cap * sizeof *more));
-        if (r->nleft > 0)
-            memcpy(more, r->left, r->nleft * sizeof *more);
-        r->left = more;
-        r->cap_left = cap;
-    }
     r->left_sign = sign;
-    r->left[r->nleft++] = row;
-    return AX_OK;
+    return add_row(t, r, &r->left, &r->nleft, &r->cap_left, row);
 }
 
 /* ---- the key --------------------------------------------------------------------------------- */
@@ -358,8 +425,12 @@ static void each_place(ax_rows *r, place_fn f, void *arg)
     for (uint32_t i = 0; i < r->nleft; i++)
         f(&r->left[i], arg);
     for (uint32_t c = 0; r->m->fold != NULL && c < r->m->ncols; c++)
+    {
         if (r->m->fold[c] != NULL)
             f(&r->acc[c].pick, arg);
+        for (uint32_t i = 0; i < r->acc[c].nparts; i++)
+            f(&r->acc[c].part[i], arg);
+    }
 }
 
 typedef struct moving

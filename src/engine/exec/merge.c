@@ -299,9 +299,40 @@ static ax_status gather(ax_task *t, struct ax_merging *g, uint32_t c, const ax_r
     return ax_order_merge(t, g->out, v, idx, n, false, out);
 }
 
-static bool is_computed(const ax_merge *m, uint32_t c)
+/* Lists of all parts, whose offsets in between are left out. */
+static ax_status concatenated(ax_task *t, struct ax_merging *g, uint32_t c, ax_vec *out)
 {
-    return m->fold != NULL && m->fold[c] != NULL && m->fold[c]->fold >= AX_FOLD_SUM;
+    const ax_acc *acc = g->rows.folded[c];
+    uint32_t total = 0, *off;
+    ax_row *all;
+    ax_vec v;
+
+    for (uint32_t i = 0; i < g->rows.n; i++)
+    {
+        AX_CHECK(t, acc[i].nparts < INT32_MAX - total, AX_ELIMIT, "too many arrays of one key");
+        total += acc[i].nparts;
+    }
+    AX_NEW(t, all, (ax_row *) ax_arena_alloc(g->out, (total + 1) * sizeof *all));
+    AX_NEW(t, off, (uint32_t *) ax_arena_values(g->out, (g->rows.n + 1) * sizeof *off));
+    total = 0;
+    for (uint32_t i = 0; i < g->rows.n; i++)
+    {
+        memcpy(all + total, acc[i].part, acc[i].nparts * sizeof *all);
+        total += acc[i].nparts;
+    }
+    AX_TRY(gather(t, g, c, all, sizeof *all, total, &v));
+    AX_CHECK(t, v.kind == AX_VK_LIST && v.null == NULL, AX_EPLAN, "arrays of another kind");
+    total = 0;
+    for (uint32_t i = 0; i < g->rows.n; i++)
+    {
+        off[i] = v.u.list.off[total];
+        total += acc[i].nparts;
+    }
+    off[g->rows.n] = v.u.list.off[total];
+    *out = v;
+    out->n = g->rows.n;
+    out->u.list.off = off;
+    return AX_OK;
 }
 
 static ax_status folded(ax_task *t, struct ax_merging *g, uint32_t c, ax_vec *out)
@@ -309,7 +340,9 @@ static ax_status folded(ax_task *t, struct ax_merging *g, uint32_t c, ax_vec *ou
     const ax_acc *acc = g->rows.folded[c];
     ax_value *val;
 
-    if (!is_computed(g->m, c))
+    if (g->m->fold[c]->fold == AX_FOLD_CONCAT)
+        return concatenated(t, g, c, out);
+    if (g->m->fold[c]->fold < AX_FOLD_SUM)
         return gather(t, g, c, &acc->pick, sizeof *acc, g->rows.n, out);
     AX_NEW(t, val, (ax_value *) ax_arena_alloc(g->out, g->rows.n * sizeof *val));
     for (uint32_t i = 0; i < g->rows.n; i++)
@@ -469,11 +502,14 @@ static ax_status start_next(ax_lane *l)
     return ax_scan_give(l, &s->work[g->want]);
 }
 
-static void forget_rows(struct ax_merging *g)
+static ax_status forget_rows(ax_lane *l)
 {
+    struct ax_merging *g = l->merging;
+
     if (g->emitted)
-        g->rows.n = 0;
+        AX_TRY(ax_rows_forget(&l->task, &g->rows));
     g->emitted = false;
+    return AX_OK;
 }
 
 ax_status ax_merge_next(ax_lane *l, ax_batch **out, ax_go *go)
@@ -483,7 +519,7 @@ ax_status ax_merge_next(ax_lane *l, ax_batch **out, ax_go *go)
 
     *out = NULL;
     *go = AX_GO_ON;
-    forget_rows(g);
+    AX_TRY(forget_rows(l));
     if (ax_stage_enough(l->stage))
         g->over = true;
     if (g->over)

@@ -24,8 +24,16 @@ typedef struct ax_merge
 /* A row: where it stands now. */
 typedef struct ax_row { ax_batch *b; uint32_t row; } ax_row;
 
-/* What one column of a key is folded to: a value of one of its rows, or a computed one. */
-typedef struct ax_acc { ax_row pick; ax_value value; bool have; } ax_acc;
+/* What one column of a key is folded to: a value of one of its rows, a computed one, or the
+ * elements of some rows one behind the other. */
+typedef struct ax_acc
+{
+    ax_row pick;
+    ax_value value;
+    bool have;
+    ax_row *part;                /* CONCAT: [nparts] */
+    uint32_t nparts, cap_parts;
+} ax_acc;
 
 /* Rows on their way out, and the key under way. */
 typedef struct ax_rows
@@ -46,7 +54,7 @@ typedef struct ax_rows
     int64_t left_sign;
     ax_acc *acc;                 /* [m->ncols] FOLD */
     ax_held *held;               /* rows of the key whose batches are gone */
-    ax_arena *arena;             /* room of `left` */
+    ax_arena *arena, *spare;     /* room of `left` and of parts */
 } ax_rows;
 
 /* merge_plan.c.  Of s, node is set; its columns are chosen. */
@@ -65,6 +73,9 @@ ax_status ax_rows_add(ax_task *t, ax_rows *r, ax_row row, bool fresh) AX_MUST_US
 /* The key is complete: put its rows out.  *full: there is no room for all of them, empty the output
  * and call again. */
 ax_status ax_rows_close(ax_task *t, ax_rows *r, bool *full) AX_MUST_USE;
+
+/* What was put out is used up. */
+ax_status ax_rows_forget(ax_task *t, ax_rows *r) AX_MUST_USE;
 
 /* Batch b goes away: keep the rows of the key under way that stand in it.  No rows are to be put
  * out. */

@@ -216,8 +216,15 @@ typedef enum ax_final_rule
 typedef enum ax_fold
 {
     AX_FOLD_FIRST, AX_FOLD_LAST, AX_FOLD_ANY, AX_FOLD_ANY_LAST, AX_FOLD_MIN, AX_FOLD_MAX,
-    AX_FOLD_SUM, AX_FOLD_AND, AX_FOLD_OR, AX_FOLD_XOR, AX_FOLD_CONCAT
+    AX_FOLD_SUM, AX_FOLD_AND, AX_FOLD_OR, AX_FOLD_XOR, AX_FOLD_STATE, AX_FOLD_CONCAT
 } ax_fold;
+
+enum { AX_STATE_BYTES = 64 }; /* longer states of aggregate functions are not folded */
+
+/* The state x [*n], which has room for AX_STATE_BYTES, becomes that of x and y together; false: one
+ * of them is no such state.  Thread: task. */
+typedef bool (*ax_state_fn)(const void *how, uint8_t *x, uint32_t *n, const uint8_t *y,
+                            uint32_t ny);
 
 typedef struct ax_fold_col
 {
@@ -226,6 +233,8 @@ typedef struct ax_fold_col
     bool is_signed;
     bool single;              /* SUM of floats is rounded to 32 bits after each addition */
     bool counts;              /* SUM: the row vanishes when all these are zero or null */
+    ax_state_fn add;          /* STATE: adds two, */
+    const void *how;          /* with this */
     const char *refusal;      /* why it cannot be folded, or NULL */
 } ax_fold_col;
 

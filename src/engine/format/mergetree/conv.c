@@ -545,6 +545,24 @@ static void order_of_wide(const ax_mt_type *ty, const uint8_t *p, uint8_t *out)
         out[0] ^= 0x80;
 }
 
+int ax_mt_order_cmp(const ax_mt_type *ty, const uint8_t *p, const uint8_t *q)
+{
+    uint8_t a[32], b[32];
+    int64_t x, y;
+
+    if (ty->width > 8)
+    {
+        order_of_wide(ty, p, a);
+        order_of_wide(ty, q, b);
+        return memcmp(a, b, ty->width);
+    }
+    x = order_of_8(ty, p);
+    y = order_of_8(ty, q);
+    if ((ty->id == MT_FLOAT || ty->id == MT_BFLOAT16) && (x == INT64_MAX || y == INT64_MAX))
+        return 0;
+    return (x > y) - (x < y);
+}
+
 static ax_status order(ax_task *t, const ax_mt_conv *c, const uint8_t *src, uint32_t n,
                        ax_arena *a, ax_vec *out)
 {

@@ -413,8 +413,8 @@ static ax_status fold_of(table *tb, enum engine e, const column *c, ax_type as, 
     if (c->simple != NULL)
         return fold_simple(tb, c, as, f);
     if (bare(c->type)->id == MT_AGGREGATE)
-        f->refusal = "merging states of aggregate functions is not supported";
-    else if (e == SUMMING && summable(c->type))
+        return ax_mt_state_fold(tb->t, tb->a, bare(c->type), as, f);
+    if (e == SUMMING && summable(c->type))
     {
         f->refusal = fold_sum(c->type, as, f);
         f->counts = true;

@@ -20,6 +20,7 @@
  *   default.c     nodes of constants
  *   derive.c      columns that a part lacks, or has in another type;  derive_*.c  expressions
  *   final.c       rows that replace others: what the engine of a table makes of them
+ *   state.c       sums of states of aggregate functions
  *   facts.c       what is in parts, for people
  *
  * Vocabulary.  Part: a directory, the unit of opening.  Granule: rows between two marks, the same
@@ -770,6 +771,14 @@ const char *ax_mt_type_end(const char *s, const char *end, const char **expr);
 
 /* The type that AX_VIRT_ORDER gives columns of this one; false: it has no order here. */
 bool ax_mt_order_type(const ax_mt_type *ty, ax_type *out);
+
+/* How columns of states are folded: out->refusal tells when they are not. */
+ax_status ax_mt_state_fold(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type as,
+                           ax_fold_col *out) AX_MUST_USE;
+bool ax_mt_state_add(const void *how, uint8_t *x, uint32_t *n, const uint8_t *y, uint32_t ny);
+
+/* Two values of a fixed-width type of ax_mt_order_type; NaN is neither less nor greater. */
+int ax_mt_order_cmp(const ax_mt_type *ty, const uint8_t *p, const uint8_t *q);
 
 uint32_t ax_mt_order(const ax_fmt_bind *base, ax_sort_key_claim *out, uint32_t max);
 ax_status ax_mt_final(ax_task *t, ax_arena *a, const char *options, const ax_colspec *col,
