@@ -104,9 +104,22 @@ def scaling_table(res, name=OURS):
     return out
 
 
+def slower_with_more(res, name=OURS):
+    """{threads: [(query, ms, best ms with fewer threads)]} where more threads cost more than a tenth."""
+    best, out = {}, {}
+    for run in res.get("scaling") or []:
+        ms = run["ms"].get(name, {})
+        out[run["threads"]] = [(q, ms[q], best[q]) for q in ms if q in best and ms[q] > 1.1 * best[q] + 1]
+        best = {q: min(v, best.get(q, math.inf)) for q, v in ms.items()}
+    return out
+
+
 def scaling_lines(res):
+    slower = slower_with_more(res)
     return [f"{t} threads: sum {total:.0f} ms, {up:.2f} x the first; the {LONGEST} longest: geomean {mean:.2f}, "
-            f"least {least:.2f} (Q{q})" for t, total, up, mean, least, q in scaling_table(res)]
+            f"least {least:.2f} (Q{q}); more than a tenth slower than with fewer: "
+            + (", ".join(f"Q{k} ({a:.0f} against {b:.0f})" for k, a, b in slower[t]) or "none")
+            for t, total, up, mean, least, q in scaling_table(res)]
 
 
 # ---------------------------------------------------------------- Markdown
