@@ -260,6 +260,7 @@ void ax_query_profile(const ax_query *q, ax_profile *out)
     memset(out, 0, sizeof *out);
     out->format = p.format;
     out->split_unit = p.split_unit;
+    out->runs = p.runs;
     out->files = p.files;
     memcpy(out->files_pruned, p.files_pruned, sizeof out->files_pruned);
     out->splits = p.splits;

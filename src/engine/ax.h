@@ -257,6 +257,8 @@ typedef struct ax_profile
 {
     const char *format;
     const char *split_unit;                       /* "row group" */
+    uint32_t runs;                                /* 1 and one for each rebind that was run; counts
+                                                   * are sums over them */
     uint64_t files, files_pruned[AX_PRUNED_CNT];
     uint64_t splits, splits_pruned[AX_PRUNED_CNT];
     ax_granules_removed removed[AX_MAX_REMOVED];  /* [nremoved] by which index */

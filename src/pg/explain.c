@@ -283,6 +283,8 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 		return;					/* never executed */
 	memset(&p, 0, sizeof(p));
 	ax_query_profile(q, &p);
+	if (p.runs > 1)
+		ExplainPropertyInteger("Runs", NULL, p.runs, es);
 	pruned("Files", p.files, p.files_pruned, es);
 	if (p.splits > 0)
 		pruned(unit_label(p.split_unit), p.splits, p.splits_pruned, es);

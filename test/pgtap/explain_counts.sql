@@ -2,7 +2,7 @@
 \set ECHO none
 \set testdata `echo "$AX_TESTDATA"`
 \set path :testdata '/events.parquet'
-SELECT plan(8);
+SELECT plan(10);
 CREATE FOREIGN TABLE events (id int8, kind text, url text) SERVER analytics_fdw
 	OPTIONS (path :'path');
 CREATE FUNCTION counted(q text, key text) RETURNS numeric LANGUAGE plpgsql AS $$
@@ -20,6 +20,18 @@ SELECT is(counted('SELECT count(*) FROM events', 'Bytes Read'), 0::numeric,
 	'a count that metadata answers reads nothing');
 SELECT cmp_ok(counted('SELECT url FROM events', 'Read Time'), '>', 0::numeric,
 	'reading takes time');
+-- The inner side of a nested loop runs again and again, and its counts are sums.
+CREATE FUNCTION inner_runs(q text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE j jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || q INTO j;
+	j := jsonb_path_query_first(j, '$.**.Plans[*] ? (@."Node Type" == "Foreign Scan")');
+	RETURN concat_ws(' ', j->>'Actual Loops', j->>'Runs', j->'Files'->>'Read');
+END $$;
+SELECT is(inner_runs('SELECT (SELECT max(url) FROM events WHERE id > g) FROM generate_series(1, 3) g'), '3 3 3',
+	'three runs of one file');
+SELECT is(inner_runs('SELECT (SELECT max(url) FROM events WHERE id > g) FROM generate_series(1, 1) g'), '1 1',
+	'one run is not told');
 -- One row group is work for one thread, whatever is allowed.
 \set path :testdata '/customers.parquet'
 CREATE FOREIGN TABLE customers (id int, name text) SERVER analytics_fdw OPTIONS (path :'path');

@@ -150,6 +150,7 @@ typedef enum ax_exec_next_result
 typedef struct ax_exec_profile
 {
     const char *format, *split_unit;
+    uint32_t runs;
     uint64_t files, files_done, splits, splits_done;
     int64_t bytes_total;
     uint64_t files_pruned[AX_PRUNED_CNT], splits_pruned[AX_PRUNED_CNT];

@@ -43,6 +43,7 @@ static void files_and_splits(const ax_exec *x, ax_exec_profile *out)
 {
     uint32_t runs = x->runs > 1 ? x->runs : 1;
 
+    out->runs = x->runs;
     out->format = "";
     out->split_unit = "";
     out->splits = LOAD(splits);
