@@ -45,8 +45,9 @@ static bool has_frames(const char *name)
 {
     const char *dot = strrchr(name, '.');
 
+    /* Of indexes those of the table's own, not the primary one and bounds of columns. */
     return dot != NULL && (strcmp(dot, ".bin") == 0 || strcmp(dot, ".cidx") == 0 ||
-                           strcmp(dot, ".idx") == 0 || strcmp(dot, ".idx2") == 0 ||
+                           (strncmp(dot, ".idx", 4) == 0 && strncmp(name, "skp_", 4) == 0) ||
                            strncmp(dot, ".cmrk", 5) == 0);
 }
 
@@ -72,7 +73,7 @@ static void unpack(fuzz *z, const uint8_t *p, size_t n)
             return;
         memcpy(m->bytes, p, size);
         m->n = (uint32_t)size;
-        if (has_frames(m->uri))
+        if (has_frames(m->uri + 9))
             fix_frames(m->bytes, size);
         else if (strcmp(m->uri + 9, "checksums.txt") == 0 && size > 28)
             fix_frames(m->bytes + 28, size - 28);
