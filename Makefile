@@ -216,11 +216,13 @@ corpus: axq
 	  $(PYTHON) test/corpus/parquet_content.py || status=1; \
 	  test/corpus/mergetree.sh || status=1; exit $$status
 
-# Lines of the Parquet reader that the kept fuzz inputs run through.
+# Lines of the readers that the kept fuzz inputs run through.
 .PHONY: coverage
 coverage:
 	@$(MAKE) --no-print-directory replay-programs VARIANT=coverage SAN= SANFLAGS="--coverage -O0"
-	@tools/test/coverage.sh build/coverage src/engine/format/parquet 85
+	@status=0; for reader in parquet mergetree; do \
+	  tools/test/coverage.sh build/coverage src/engine/format/$$reader 85 || status=1; done; \
+	  exit $$status
 
 # ---- tests against a private server -----------------------------------------------------------
 
