@@ -194,16 +194,18 @@ typedef struct AfdwTable
 extern AfdwTable *afdw_table_open(Oid relid, const void *owner, bool executing);
 
 /* Opens the files that may have rows for a condition, or a sample of many; see files.c. */
-extern void afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj,
-								  const ax_params *params);
+extern bool afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj,
+								  const ax_params *params, ax_error *err);
 extern void afdw_table_done(AfdwTable *table);	/* a scan ended */
+extern bool afdw_table_forget(AfdwTable *table);
+extern bool afdw_files_gone(const AfdwTable *table, const ax_error *err, int *tries);
 extern AfdwTable *afdw_table_peek(Oid relid);	/* the one opened last, or NULL */
 extern void afdw_source_init(void);
 
 /* ---- files.c ---------------------------------------------------------- */
 
 extern List *afdw_files_function(Oid relid, const AfdwOptions *opts);
-extern void afdw_files_list(AfdwTable *table);
+extern bool afdw_files_list(AfdwTable *table, ax_error *err);
 extern void afdw_text_value(const AfdwColumn *col, const char *text, ax_value *out);
 
 /* ---- slot.c ----------------------------------------------------------- */
@@ -462,6 +464,7 @@ typedef struct AfdwOpening
 	const ax_params *params;
 } AfdwOpening;
 
+extern bool afdw_query_try_list(ax_source *source, const AfdwOptions *opts, ax_error *err);
 extern bool afdw_query_open_some(ax_source *source, const AfdwOptions *opts,
 								 const AfdwOpening *opening, ax_error *err);
 extern AfdwQuery *afdw_query_start(const ax_plan *plan, const AfdwOptions *opts,
@@ -469,6 +472,7 @@ extern AfdwQuery *afdw_query_start(const ax_plan *plan, const AfdwOptions *opts,
 extern void afdw_query_rebind(AfdwQuery *query, const ax_params *params);
 extern void afdw_query_watch(AfdwQuery *query, Oid relid, int64 queryid);
 extern ax_batch *afdw_query_next(AfdwQuery *query);
+extern bool afdw_query_try(AfdwQuery *query, ax_batch **batch, ax_error *err);
 pg_noreturn extern void afdw_query_raise(AfdwQuery *query, const ax_error *err);
 extern ax_query *afdw_query_handle(AfdwQuery *query);
 extern void afdw_query_end(AfdwQuery *query);
@@ -494,6 +498,8 @@ typedef struct AfdwScan
 	int			nrows,
 				row;
 	bool		done;
+	bool		given;			/* there were rows already */
+	int			tries;			/* starts that found files gone */
 } AfdwScan;
 
 extern void afdw_begin(ForeignScanState *node, int eflags);

@@ -223,33 +223,36 @@ fix_partitions(AfdwTable *table)
 
 /* ---- listing and opening ----------------------------------------------------- */
 
-void
-afdw_files_list(AfdwTable *table)
+/* false: *err says why they could not be listed. */
+bool
+afdw_files_list(AfdwTable *table, ax_error *err)
 {
-	afdw_query_end(afdw_query_list(table->source, &table->opts));
+	if (!afdw_query_try_list(table->source, &table->opts, err))
+		return false;
 	fix_partitions(table);
+	return true;
 }
 
 /*
  * params is NULL while planning: estimates can do without a file, and whether
  * it is needed at all may depend on parameters, so errors wait for execution.
+ * false: *err says what was wrong.
  */
-void
-afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj, const ax_params *params)
+bool
+afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj, const ax_params *params,
+					  ax_error *err)
 {
 	AfdwOpening opening = {.conj = conj, .nconj = nconj, .params = params};
 	uint32		n = ax_source_files(table->source),
 				i = 0;
-	ax_error	err;
 
 	while (i < n && ax_source_file(table->source, i) != NULL)
 		i++;
 	if (i == n)
-		return;
+		return true;
 	opening.open_files = n > OPEN_ALL_MAX ? OPEN_SAMPLE : 0;
-	if (!afdw_query_open_some(table->source, &table->opts, &opening, &err) &&
-		(params || err.code == AX_ENOMEM))
-		afdw_ereport(&err);
+	return afdw_query_open_some(table->source, &table->opts, &opening, err) ||
+		(params == NULL && err->code != AX_ENOMEM);
 }
 
 /* ---- files_func -------------------------------------------------------------- */

@@ -242,6 +242,7 @@ apply_widths(RelOptInfo *rel, AfdwTable *table)
 void
 afdw_get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
+	ax_error	err;
 	AfdwRel    *fpinfo = palloc0(sizeof(AfdwRel));
 	ax_expr   **conj;
 	int			nconj;
@@ -255,7 +256,8 @@ afdw_get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	fpinfo->table = afdw_table_open(relid, root->glob, false);
 
 	classify(root, rel, fpinfo, &conj, &nconj);
-	afdw_table_open_files(fpinfo->table, conj, nconj, NULL);
+	if (!afdw_table_open_files(fpinfo->table, conj, nconj, NULL, &err))
+		afdw_ereport(&err);
 	fpinfo->desc->output = wanted_columns(rel, fpinfo);
 
 	rel->tuples = (double) ax_source_rows(fpinfo->table->source);

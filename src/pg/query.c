@@ -344,6 +344,20 @@ afdw_query_list(ax_source *source, const AfdwOptions *opts)
 	return query;
 }
 
+/* false: *err says why they could not be listed. */
+bool
+afdw_query_try_list(ax_source *source, const AfdwOptions *opts, ax_error *err)
+{
+	AfdwQuery  *query = ask_source(source, ASK_LIST, NULL, opts);
+	ax_batch   *batch = NULL;
+	bool		ok;
+
+	while ((ok = afdw_query_try(query, &batch, err)) && batch != NULL)
+		;
+	afdw_query_end(query);
+	return ok;
+}
+
 /* Rows of a table of facts about the files of an open source. */
 AfdwQuery *
 afdw_query_facts(ax_source *source, const char *table, const AfdwOptions *opts)
@@ -495,11 +509,10 @@ step(AfdwQuery *query, ax_batch **batch)
 	}
 }
 
-/* The next batch, or NULL at the end; raises the query's error. */
-ax_batch *
-afdw_query_next(AfdwQuery *query)
+/* The next batch, or NULL at the end.  false: *err says why there is none. */
+bool
+afdw_query_try(AfdwQuery *query, ax_batch **batch, ax_error *err)
 {
-	ax_batch   *batch = NULL;
 	bool		ok = false;
 
 	if (query->q == NULL)
@@ -508,7 +521,7 @@ afdw_query_next(AfdwQuery *query)
 		afdw_activity_begin(&query->activity);
 	PG_TRY();
 	{
-		ok = step(query, &batch);
+		ok = step(query, batch);
 	}
 	PG_CATCH();
 	{
@@ -517,7 +530,19 @@ afdw_query_next(AfdwQuery *query)
 	}
 	PG_END_TRY();
 	if (!ok)
-		afdw_query_raise(query, ax_query_error(query->q));
+		*err = *ax_query_error(query->q);
+	return ok;
+}
+
+/* The same; raises the query's error. */
+ax_batch *
+afdw_query_next(AfdwQuery *query)
+{
+	ax_batch   *batch = NULL;
+	ax_error	err;
+
+	if (!afdw_query_try(query, &batch, &err))
+		afdw_query_raise(query, &err);
 	return batch;
 }
 

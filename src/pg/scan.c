@@ -154,6 +154,47 @@ engine_params(AfdwScan *scan, const NullableDatum *value, ax_params *params)
 	params->n = (uint32) n;
 }
 
+/* Ends everything but what afdw_begin made. */
+static void
+stop(AfdwScan *scan)
+{
+	if (scan->query)
+		afdw_query_end(scan->query);
+	if (scan->out)
+		afdw_out_end(scan->out);
+	if (scan->table)
+		afdw_table_done(scan->table);
+	scan->query = NULL;
+	scan->out = NULL;
+	scan->table = NULL;
+	scan->batch = NULL;
+}
+
+/*
+ * Files were gone before a row was given: once more, with files that are listed
+ * now.  Any other error is raised.
+ */
+static void
+start_again(ForeignScanState *node, const ax_error *err)
+{
+	AfdwScan   *scan = node->fdw_state;
+
+	if (scan->given || !afdw_files_gone(scan->table, err, &scan->tries) ||
+		!afdw_table_forget(scan->table))
+	{
+		if (scan->query)
+			afdw_query_raise(scan->query, err);
+		afdw_ereport(err);
+	}
+	stop(scan);
+	MemoryContextDelete(scan->plan_cxt);
+	scan->plan_cxt = NULL;
+	scan->hosts = NULL;
+	scan->order = NULL;
+	memset(&scan->built, 0, sizeof(scan->built));
+	afdw_scan_start(node);
+}
+
 /* Starts the query, or starts it over; threads run from the first row on. */
 void
 afdw_scan_start(ForeignScanState *node)
@@ -162,6 +203,7 @@ afdw_scan_start(ForeignScanState *node)
 	EState	   *estate = node->ss.ps.state;
 	NullableDatum *value;
 	ax_params	params;
+	ax_error	err;
 	MemoryContext old;
 
 	if (scan->table == NULL)
@@ -188,7 +230,12 @@ afdw_scan_start(ForeignScanState *node)
 	else
 	{
 		/* arrays are part of the conditions: with others, other files */
-		afdw_table_open_files(scan->table, scan->built.conj, scan->built.nconj, &params);
+		if (!afdw_table_open_files(scan->table, scan->built.conj, scan->built.nconj, &params,
+								   &err))
+		{
+			start_again(node, &err);
+			return;
+		}
 		scan->query = afdw_query_start(scan->built.plan, &scan->table->opts, &params,
 									   scan->hosts, scan->plan_cxt);
 		afdw_query_watch(scan->query, scan->relid, (int64) estate->es_plannedstmt->queryId);
@@ -197,14 +244,21 @@ afdw_scan_start(ForeignScanState *node)
 
 /* Gets rows into scan->batch; false at the end. */
 static bool
-next_batch(AfdwScan *scan)
+next_batch(ForeignScanState *node)
 {
+	AfdwScan   *scan = node->fdw_state;
+	ax_error	err;
+
 	while (scan->row >= scan->nrows)
 	{
 		if (scan->batch && scan->batch->poison)
 			afdw_query_raise(scan->query, scan->batch->poison);
 		scan->row = scan->nrows = 0;
-		scan->batch = afdw_query_next(scan->query);
+		if (!afdw_query_try(scan->query, &scan->batch, &err))
+		{
+			start_again(node, &err);
+			continue;
+		}
 		if (scan->batch == NULL)
 		{
 			scan->done = true;
@@ -216,6 +270,7 @@ next_batch(AfdwScan *scan)
 			afdw_order_check_batch(scan->order, scan->batch);
 		afdw_out_batch(scan->out, scan->batch);
 		scan->nrows = (int) scan->batch->nsel;
+		scan->given = true;
 	}
 	return true;
 }
@@ -231,7 +286,7 @@ afdw_iterate(ForeignScanState *node)
 		return slot;			/* asked again after the end */
 	if (scan->query == NULL)
 		afdw_scan_start(node);
-	if (!next_batch(scan))
+	if (!next_batch(node))
 		return slot;
 	if (scan->built.noutput < slot->tts_tupleDescriptor->natts)
 		memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
@@ -256,16 +311,6 @@ afdw_end(ForeignScanState *node)
 {
 	AfdwScan   *scan = node->fdw_state;
 
-	if (scan == NULL)
-		return;
-	if (scan->query)
-		afdw_query_end(scan->query);
-	if (scan->out)
-		afdw_out_end(scan->out);
-	if (scan->table)
-		afdw_table_done(scan->table);
-	scan->query = NULL;
-	scan->out = NULL;
-	scan->table = NULL;
-	scan->batch = NULL;
+	if (scan != NULL)
+		stop(scan);
 }

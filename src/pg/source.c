@@ -402,6 +402,48 @@ table_define(Oid relid)
 
 /* ---- opening --------------------------------------------------------------- */
 
+#define MAX_TRIES 10
+
+/*
+ * Parts of a live table are merged away between listing and opening: would it
+ * help to list it again?  Waits, twice as long each time, a second in all.
+ */
+bool
+afdw_files_gone(const AfdwTable *table, const ax_error *err, int *tries)
+{
+	const ax_format *format = ax_format_find(table->opts.format);
+	ListCell   *lc;
+
+	if (err->code != AX_ENOFILE || format == NULL || !format->directory || *tries >= MAX_TRIES)
+		return false;
+	foreach(lc, table->opts.paths)
+		if (strcmp(err->place.file, lfirst(lc)) == 0)
+			return false;		/* the table itself is not there */
+	pg_usleep(1000L << (*tries)++);
+	CHECK_FOR_INTERRUPTS();
+	return true;
+}
+
+/* The table as it is defined, and its files as they are now. */
+static AfdwTable *
+list_anew(Oid relid)
+{
+	ax_error	err;
+	int			tries = 0;
+
+	for (;;)
+	{
+		AfdwTable  *table = table_define(relid);
+
+		MemoryContextSetParent(table->cxt, CacheMemoryContext);
+		table_ref(table);		/* destroys the source if opening fails */
+		if (afdw_files_list(table, &err))
+			return table;
+		if (!afdw_files_gone(table, &err, &tries))
+			afdw_ereport(&err);
+	}
+}
+
 AfdwTable *
 afdw_table_open(Oid relid, const void *owner, bool executing)
 {
@@ -430,10 +472,7 @@ afdw_table_open(Oid relid, const void *owner, bool executing)
 	}
 	else
 	{
-		table = table_define(relid);
-		MemoryContextSetParent(table->cxt, CacheMemoryContext);
-		table_ref(table);		/* destroys the source if opening fails */
-		afdw_files_list(table);
+		table = list_anew(relid);
 		table->statement = now;
 
 		entry = hash_search(cache, &relid, HASH_ENTER, &found);
@@ -457,6 +496,16 @@ afdw_table_peek(Oid relid)
 	AfdwEntry  *entry = cache ? hash_search(cache, &relid, HASH_FIND, NULL) : NULL;
 
 	return entry && entry->table && entry->table->valid ? entry->table : NULL;
+}
+
+/* The next open lists the files anew.  false: another scan of the statement has read them. */
+bool
+afdw_table_forget(AfdwTable *table)
+{
+	if (table->users > 1)
+		return false;
+	table->valid = false;
+	return true;
 }
 
 /* A scan ended; when none is left, the next execution lists the files again. */

@@ -52,7 +52,7 @@ typedef struct table_op
     ax_arena *a;
     uint8_t state;
     bool old_names;              /* format_version.txt says 0 */
-    ax_site_op *sites;           /* until paths are found */
+    ax_site_op *sites;
     ax_io_req *req;              /* [nreq] */
     uint32_t nreq;
     part *part;                  /* [nparts] */
@@ -352,7 +352,7 @@ static ax_status check_covers(ax_task *t, table_op *op, ax_lake_event *ev, bool 
         op->op = NULL;
         ax_fmt_file_unref(op->ev.file);
         op->ev.file = NULL;
-        if (st != AX_OK && st != AX_ECORRUPT && st != AX_ENOFILE)
+        if (st != AX_OK && st != AX_ECORRUPT)
             return st;
         if (st != AX_OK)
         {
