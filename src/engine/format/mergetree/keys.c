@@ -138,10 +138,10 @@ static const struct { const char *name; uint8_t fn; const char *type; } function
     {"toStartOfMonth", MT_K_MONTH, "Date"}, {"toStartOfYear", MT_K_START_YEAR, "Date"},
     {"toMonday", MT_K_MONDAY, "Date"}, {"toStartOfDay", MT_K_DAY, "DateTime"},
     {"toStartOfHour", MT_K_HOUR, "DateTime"}, {"toStartOfMinute", MT_K_MINUTE, "DateTime"},
-    {"cityHash64", MT_K_OTHER, "UInt64"}, {"sipHash64", MT_K_OTHER, "UInt64"},
-    {"intHash64", MT_K_OTHER, "UInt64"}, {"intHash32", MT_K_OTHER, "UInt32"},
-    {"xxHash64", MT_K_OTHER, "UInt64"}, {"lower", MT_K_OTHER, "String"},
-    {"upper", MT_K_OTHER, "String"},
+    {"cityHash64", MT_K_CITY64, "UInt64"}, {"sipHash64", MT_K_SIP64, "UInt64"},
+    {"intHash64", MT_K_INT64, "UInt64"}, {"intHash32", MT_K_INT32, "UInt32"},
+    {"xxHash64", MT_K_OTHER, "UInt64"}, {"lower", MT_K_LOWER, "String"},
+    {"upper", MT_K_UPPER, "String"},
 };
 
 /* A known function of one column: f(column). */

@@ -293,11 +293,12 @@ struct ax_mt_derived
 /* One value outside of streams: bytes as of bulk form, those of a string without its length. */
 typedef struct ax_mt_value { const uint8_t *p; uint32_t n; bool null; } ax_mt_value;
 
-/* What a column of the primary key is: the column, a function of it that goes up with it, or a
- * value of which nothing more is known. */
+/* What a column of the primary key is: a value of which nothing more is known, a function that
+ * tells where one value of the column is, the column, or a function that goes up with it. */
 typedef enum ax_mt_keyfn
 {
-    MT_K_OTHER, MT_K_COLUMN, MT_K_DATE, MT_K_YYYYMM, MT_K_YYYYMMDD, MT_K_YEAR, MT_K_MONTH,
+    MT_K_OTHER, MT_K_CITY64, MT_K_SIP64, MT_K_INT64, MT_K_INT32, MT_K_LOWER, MT_K_UPPER,
+    MT_K_COLUMN, MT_K_DATE, MT_K_YYYYMM, MT_K_YYYYMMDD, MT_K_YEAR, MT_K_MONTH,
     MT_K_START_YEAR, MT_K_MONDAY, MT_K_DAY, MT_K_HOUR, MT_K_MINUTE
 } ax_mt_keyfn;
 

@@ -16,7 +16,7 @@
  * and sets are run through the conditions that have no other columns.
  *
  * Of keys that are a function of a column which goes up with it (toYYYYMM), the bounds of the
- * column are worked out; other functions tell nothing.
+ * column are worked out; hashes, and letters made small or large, tell where single values are.
  *
  * Format: mergetree.md, "Primary index". */
 #include "skip_int.h"
@@ -441,10 +441,33 @@ static bool value_may(const ax_mt_skip_reader *r, const ax_mt_conv *c, const uin
     return !none && ax_mt_bloom_may(bits, r->nbytes, r->def->hashes, hash);
 }
 
+/* May the box have one of the values, by functions of the column in the key? */
+static bool key_may(const prune_op *o, uint32_t col, const ax_value *vals, uint32_t n)
+{
+    const ax_mt_conv *c = &o->bind->conv[col];
+
+    for (uint32_t i = 0; i < o->ncols; i++)
+    {
+        const ax_mt_keycol *k = &o->part->keys->col[i];
+        bool may = false;
+
+        if (k->column < 0 || &o->part->column[k->column] != c->column ||
+            nullable(c->column->type) || k->fn == MT_K_OTHER || k->fn >= MT_K_COLUMN)
+            continue;
+        for (uint32_t j = 0; j < n && !may; j++)
+            may = ax_mt_key_may(k, c, &vals[j], o->box.lo[i].v, o->box.hi[i].v);
+        if (!may)
+            return false;
+    }
+    return true;
+}
+
 static ax_match has_any(void *self, uint32_t col, const ax_value *vals, uint32_t n)
 {
     prune_op *o = (prune_op *) self;
 
+    if (!key_may(o, col, vals, n))
+        return AX_MATCH_NONE;
     for (uint32_t i = 0; i < o->active; i++)
     {
         const uint8_t *bits = bits_of(o, i, col);

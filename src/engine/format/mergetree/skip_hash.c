@@ -1,4 +1,4 @@
-/* Filters of skip indexes: which bits values, words and n-grams set.
+/* Hashes of values: filters of skip indexes, and keys that are functions of a column.
  *
  * bloom_filter: one 64-bit hash a value; bit i of it is mix(hash, SALT[i]) mod bits.  Numbers are
  * hashed by their bits, widened to 64; wider ones fold their words; strings by CityHash64.
@@ -239,6 +239,112 @@ bool ax_mt_bloom_may(const uint8_t *bits, uint64_t nbytes, uint32_t hashes, uint
             return false;
     }
     return true;
+}
+
+/* ---- functions in keys ----------------------------------------------------------------------- */
+
+static uint64_t int_hash32(uint64_t x)
+{
+    uint64_t k = x ^ 0x75d9543de018bf45u;
+
+    k = ~k + (k << 18);
+    k ^= k >> 31 | k << 33;
+    k *= 21;
+    k ^= k >> 11 | k << 53;
+    k += k << 6;
+    k ^= k >> 22 | k << 42;
+    return (uint32_t) k;
+}
+
+/* The function of a number, whose bits are x; false: not known. */
+static bool number_key(const ax_mt_keycol *k, const ax_mt_conv *c, const uint8_t *raw,
+                       uint64_t *out)
+{
+    uint64_t x = 0;
+
+    if (c->src->width > 8)
+        return false;
+    memcpy(&x, raw, c->src->width);
+    switch ((ax_mt_keyfn) k->fn)
+    {
+        case MT_K_CITY64:
+            *out = final_mix(x ^ 0x4cf2d2baae6da887u);
+            return true;
+        case MT_K_SIP64:
+            *out = ax_mt_sip64(raw, c->src->width);
+            return true;
+        case MT_K_INT64:
+            *out = final_mix(x ^ 0x4cf2d2baae6da887u);
+            return c->src->id == MT_UINT || c->src->width == 8;
+        case MT_K_INT32:
+            *out = int_hash32(x);
+            return c->src->id == MT_UINT || c->src->width == 8;
+        default:
+            return false;
+    }
+}
+
+static bool between(uint64_t x, const ax_mt_value *lo, const ax_mt_value *hi)
+{
+    uint64_t a = 0, b = UINT64_MAX;
+
+    if ((lo != NULL && (lo->null || lo->n > 8)) || (hi != NULL && (hi->null || hi->n > 8)))
+        return true;
+    if (lo != NULL)
+        memcpy(&a, lo->p, lo->n);
+    if (hi != NULL)
+    {
+        b = 0;
+        memcpy(&b, hi->p, hi->n);
+    }
+    return a <= x && x <= b;
+}
+
+/* Text s with letters of ASCII changed against t: <0, 0, >0. */
+static int compare_changed(const ax_value *s, bool upper, const ax_mt_value *t)
+{
+    uint32_t n = s->u.s.len < t->n ? s->u.s.len : t->n;
+
+    for (uint32_t i = 0; i < n; i++)
+    {
+        uint8_t c = s->u.s.p[i];
+
+        if (upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z')
+            c ^= 0x20;
+        if (c != t->p[i])
+            return c < t->p[i] ? -1 : 1;
+    }
+    return s->u.s.len < t->n ? -1 : s->u.s.len > t->n;
+}
+
+bool ax_mt_key_may(const ax_mt_keycol *k, const ax_mt_conv *c, const ax_value *v,
+                   const ax_mt_value *lo, const ax_mt_value *hi)
+{
+    bool text = c->kind == MT_C_STR && c->src->id == MT_STRING, none = false;
+    uint8_t raw[16] = {0};
+    uint64_t x;
+
+    if (v->null || k->fn == MT_K_OTHER || k->fn >= MT_K_COLUMN)
+        return true;
+    if (k->fn == MT_K_LOWER || k->fn == MT_K_UPPER)
+        return !text || (lo != NULL && lo->null) || (hi != NULL && hi->null) ||
+               ((lo == NULL || compare_changed(v, k->fn == MT_K_UPPER, lo) >= 0) &&
+                (hi == NULL || compare_changed(v, k->fn == MT_K_UPPER, hi) <= 0));
+    if (text && (k->fn == MT_K_CITY64 || k->fn == MT_K_SIP64))
+        return between(k->fn == MT_K_CITY64 ? ax_mt_city64(v->u.s.p, v->u.s.len)
+                                            : ax_mt_sip64(v->u.s.p, v->u.s.len), lo, hi);
+    switch ((ax_mt_tid) c->src->id)
+    {
+        case MT_INT:
+        case MT_UINT:
+        case MT_DATE:
+        case MT_DATETIME:
+            if (!raw_of(c, v, raw, &none))
+                return true;
+            return !none && (!number_key(k, c, raw, &x) || between(x, lo, hi));
+        default:
+            return true;
+    }
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */

@@ -50,6 +50,10 @@ void ax_mt_bloom_shape(double p, uint32_t *bits_per, uint32_t *hashes);
 /* The hash of a value that is equal to v in the declared type; false: any or several may be.
  * *none: the column cannot have such a value. */
 bool ax_mt_bloom_hash(const ax_mt_conv *c, const ax_value *v, uint64_t *hash, bool *none);
+/* May a row with the value v be in a box of which key column k, a function of the column, goes from
+ * lo to hi (NULL: open)? */
+bool ax_mt_key_may(const ax_mt_keycol *k, const ax_mt_conv *c, const ax_value *v,
+                   const ax_mt_value *lo, const ax_mt_value *hi);
 bool ax_mt_bloom_may(const uint8_t *bits, uint64_t nbytes, uint32_t hashes, uint64_t hash);
 
 /* May a text that contains s be in the filter?  first, last: s is the text's beginning, or end. */

@@ -193,6 +193,45 @@ static void only_whole_words_are_looked_up(void **state)
     assert_true(may(&grams, "ab\xf0", false, false));                  /* cut off */
 }
 
+static bool key_may(uint8_t fn, const ax_mt_type *ty, ax_value v, uint64_t lo, uint64_t hi)
+{
+    ax_mt_keycol k = {.fn = fn};
+    ax_mt_conv c = {.src = ty, .type = v.type,
+                    .kind = ty->id == MT_STRING ? MT_C_STR : MT_C_INT};
+    uint32_t n = fn == MT_K_INT32 ? 4 : 8;
+    ax_mt_value a = {(const uint8_t *) &lo, n, false}, b = {(const uint8_t *) &hi, n, false};
+
+    return ax_mt_key_may(&k, &c, &v, &a, &b);
+}
+
+/* cityHash64('abc') is the format's own vector; intHash64(x) is cityHash64(x). */
+static void functions_in_keys_tell_where_a_value_is(void **state)
+{
+    ax_mt_type str = {.id = MT_STRING, .text = "String"};
+    ax_mt_type num = {.id = MT_UINT, .width = 8, .text = "UInt64"};
+    ax_mt_type narrow = {.id = MT_INT, .width = 4, .text = "Int32"};
+    ax_value abc = {.type = ax_type_make(AX_T_TEXT), .u.s = {(const uint8_t *) "abc", 3}};
+    ax_value one = {.type = ax_type_make(AX_T_INT8), .u.i = 1};
+    ax_mt_keycol lower = {.fn = MT_K_LOWER};
+    ax_mt_conv c = {.src = &str, .type = abc.type, .kind = MT_C_STR};
+    ax_mt_value b = {(const uint8_t *) "b", 1, false}, null = {NULL, 0, true};
+    const uint64_t city = 4220206313085259313u;
+
+    (void) state;
+    assert_true(key_may(MT_K_CITY64, &str, abc, city, city));
+    assert_false(key_may(MT_K_CITY64, &str, abc, city + 1, UINT64_MAX));
+    assert_false(key_may(MT_K_CITY64, &str, abc, 0, city - 1));
+    assert_int_equal(key_may(MT_K_CITY64, &num, one, 0, UINT64_MAX / 2),
+                     key_may(MT_K_INT64, &num, one, 0, UINT64_MAX / 2));
+    assert_true(key_may(MT_K_INT32, &num, one, 0, UINT32_MAX));
+    assert_true(key_may(MT_K_INT32, &narrow, one, 7, 7)); /* its widening is not known */
+    assert_true(key_may(MT_K_OTHER, &num, one, 7, 7));
+    abc.u.s.p = (const uint8_t *) "ABC";
+    assert_true(ax_mt_key_may(&lower, &c, &abc, NULL, &b));
+    assert_false(ax_mt_key_may(&lower, &c, &abc, &b, NULL));
+    assert_true(ax_mt_key_may(&lower, &c, &abc, &b, &null));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_missing_bit_excludes_the_value),
         cmocka_unit_test(values_of_several_forms_have_no_hash),
         cmocka_unit_test(only_whole_words_are_looked_up),
+        cmocka_unit_test(functions_in_keys_tell_where_a_value_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
