@@ -120,9 +120,11 @@ void ax_pq_col_free(ax_pq_col *c)
     ax_buf_unref(c->prefixes);
     ax_buf_unref(c->last);
     ax_buf_unref(c->wbuf);
-    ax_buf_unref(c->whole);
     ax_buf_unref(c->level_hold);
-    c->whole = c->level_hold = NULL;
+    c->level_hold = NULL;
+    for (uint32_t i = 0; i < c->nwhole; i++)
+        ax_buf_unref(c->whole[i]);
+    c->nwhole = 0;
     if (c->dict != NULL)
         ax_arena_destroy(c->dict->arena);
     c->chunk = c->body = c->spare = c->turned = c->turned_rep = c->lens = c->prefixes = NULL;
@@ -517,11 +519,11 @@ static ax_status open_values(ax_task *t, ax_pq_col *c)
 
 ax_status ax_pq_col_open_page(ax_task *t, ax_pq_col *c)
 {
-    if (c->whole != NULL && c->page.num_values == c->meta.num_values)
+    if (c->page_no < (int64_t) c->nwhole)
     {
-        c->body = ax_buf_ref(c->whole);
-        c->v = c->whole->data;
-        c->vend = c->v + c->whole->len;
+        c->body = ax_buf_ref(c->whole[c->page_no]);
+        c->v = c->body->data;
+        c->vend = c->v + c->body->len;
     }
     else
     {

@@ -566,7 +566,8 @@ typedef struct ax_pq_col
     uint32_t last_len;
     bool fetching;            /* the scans that share the row group wait for our bytes */
     bool staged;              /* they know about `whole` */
-    ax_buf *whole;            /* owned; the only page, decompressed for all of them, or NULL */
+    ax_buf **whole;           /* [nwhole] owned; the data pages, decompressed for all of them */
+    uint32_t nwhole;
     bool keeps_last;          /* old writers go on across pages */
     ax_buf *wbuf;             /* owned; bytes of strings that stand nowhere contiguously */
 

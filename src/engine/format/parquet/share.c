@@ -4,22 +4,23 @@
  *   scan B   rows [k, 2k)  ...                 the rows of the others more than once
  *
  * Rows are taken up to where a page of the largest column ends, so that pages are decompressed by
- * one scan alone.  The bytes of chunks belong to all, dictionaries, and a chunk that is one page
- * (DuckDB's are): one scan reads, decodes or decompresses them, while the others do the same with
- * other columns, or wait.  Large pages are cut, and all scans decompress them together.  Where
+ * one scan alone.  The bytes of chunks belong to all, dictionaries, and the pages of chunks that
+ * have few (DuckDB's): one scan reads, decodes or decompresses them, while the others do the same
+ * with other columns, or wait.  Large pages are cut, and all scans decompress them together.  Where
  * there is no memory for that, one scan takes all rows.
  *
  * What is shared lives in an arena of its own, from the first scan's beginning to the last one's
  * end. */
 #include "share_int.h"
 
-enum { SHARE_ROWS = 65536, CLAIMS_PER_SCAN = 4, SMALL_PAGE_BYTES = 64 << 10 };
+enum { SHARE_ROWS = 65536, CLAIMS_PER_SCAN = 4, PAGES_PER_SCAN = 4, SMALL_PAGE_BYTES = 64 << 10 };
 enum { PAGE_BYTES = 128 << 20 }; /* about the largest that writers make */
 
-/* Is there memory for what all scans share: chunks, and of each column one page? */
+/* Is there memory for what all scans share: chunks, and the pages of those that have few? */
 static bool fits(const ax_pq_scan *s)
 {
     uint64_t most = 2 * s->req.buffer_bytes * s->req.share->nscans, sum = 0;
+    uint64_t pages = (uint64_t) PAGES_PER_SCAN * PAGE_BYTES * s->req.share->nscans;
 
     for (uint32_t i = 0; i < s->nphys; i++)
     {
@@ -28,7 +29,7 @@ static bool fits(const ax_pq_scan *s)
         if (c->scan == NULL || c->len == 0 || c->meta.uncompressed < 0)
             continue;
         sum += c->len;
-        sum += c->meta.uncompressed < PAGE_BYTES ? (uint64_t) c->meta.uncompressed : PAGE_BYTES;
+        sum += (uint64_t) c->meta.uncompressed < pages ? (uint64_t) c->meta.uncompressed : pages;
     }
     return most == 0 || sum <= most;
 }
@@ -107,7 +108,8 @@ void ax_pq_share_leave(ax_pq_scan *s)
     for (uint32_t i = 0; i < d->n; i++)
     {
         ax_buf_unref(d->whole[i].chunk);
-        ax_pq_team_free(&d->whole[i].page);
+        for (uint32_t k = 0; k < d->whole[i].npages; k++)
+            ax_pq_team_free(&d->whole[i].page[k]);
         ax_pq_team_free(&d->whole[i].dict_page);
         if (d->whole[i].dict != NULL)
             ax_arena_destroy(d->whole[i].dict->arena);
@@ -160,26 +162,74 @@ void ax_pq_share_give(ax_pq_scan *s, uint32_t i)
 
 /* ---- pages that all use ---------------------------------------------------------------------- */
 
-/* The data page of a chunk that has only one, large and compressed. */
-static bool only_page(ax_task *t, const ax_pq_col *c, ax_pq_page *p)
+/* The data pages of a chunk into p[most], where it has no more of them, all large and compressed;
+ * returns how many.  With so few pages, who takes the rows of one leaves too little for others. */
+static uint32_t few_pages(ax_task *t, const ax_pq_col *c, ax_pq_page *p, uint32_t most)
 {
+    int64_t left = c->slots_left;
     ax_cur cur = c->cur;
+    uint32_t n = 0;
 
     if (c->pages.n > 0 || c->codec == AX_CDC_NONE || c->pos > 0 || c->page_no >= 0)
-        return false;
-    do
+        return 0;
+    while (left > 0)
     {
-        if (ax_pq_page_header(t, &cur, (int64_t) (c->chunk_off + ax_cur_off(&cur)), c->slots_left,
-                              p) != AX_OK)
+        ax_pq_page one;
+
+        if (ax_pq_page_header(t, &cur, (int64_t) (c->chunk_off + ax_cur_off(&cur)), left, &one) !=
+            AX_OK)
         {
             ax_error_clear(&t->err); /* the reader will come by */
-            return false;
+            return 0;
         }
-    } while (p->type != PQ_PAGE_DATA && p->type != PQ_PAGE_DATA_V2);
-    if (p->type == PQ_PAGE_DATA_V2 &&
-        (!p->is_compressed || p->compressed <= p->def_len + p->rep_len))
-        return false; /* read in place */
-    return p->num_values == c->meta.num_values && p->uncompressed > SMALL_PAGE_BYTES;
+        if (one.type != PQ_PAGE_DATA && one.type != PQ_PAGE_DATA_V2)
+            continue;
+        if (one.type == PQ_PAGE_DATA_V2 &&
+            (!one.is_compressed || one.compressed <= one.def_len + one.rep_len))
+            return 0; /* read in place */
+        if (n == most || one.uncompressed <= SMALL_PAGE_BYTES || one.num_values == 0)
+            return 0;
+        left -= one.num_values;
+        p[n++] = one;
+    }
+    return n;
+}
+
+/* Take part in decompressing the pages of column i; *wait: others have not finished. */
+static ax_status share_data(ax_task *t, ax_pq_scan *s, uint32_t i, bool *wait)
+{
+    ax_pq_whole *w = &((ax_pq_shared *) s->req.share->state)->whole[i];
+    ax_pq_col *c = &s->col[i];
+    uint32_t most = PAGES_PER_SCAN * s->req.share->nscans, n;
+    ax_pq_page *p;
+
+    *wait = false;
+    AX_NEW(t, p, (ax_pq_page *) ax_arena_alloc(t->arena, most * sizeof *p));
+    n = few_pages(t, c, p, most);
+    if (n == 0)
+        return AX_OK;
+    pthread_mutex_lock(&s->req.share->lock);
+    if (w->page == NULL)
+        w->page = (ax_pq_team *) ax_arena_alloc0(
+            ((ax_pq_shared *) s->req.share->state)->arena, n * sizeof *w->page);
+    if (w->page != NULL)
+        w->npages = n;
+    pthread_mutex_unlock(&s->req.share->lock);
+    if (w->page == NULL)
+        return ax_fail_nomem(t, n * sizeof *w->page);
+    for (uint32_t k = 0; k < n; k++)
+    {
+        bool behind;
+
+        AX_TRY(ax_pq_team_page(t, s, c, &w->page[k], &p[k], &behind));
+        *wait |= behind;
+    }
+    if (*wait)
+        return AX_OK;
+    AX_NEW(t, c->whole, (ax_buf **) ax_arena_alloc(s->arena, n * sizeof *c->whole));
+    for (c->nwhole = 0; c->nwhole < n; c->nwhole++)
+        c->whole[c->nwhole] = ax_buf_ref(w->page[c->nwhole].body);
+    return AX_OK;
 }
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
@@ -284,8 +334,6 @@ ax_status ax_pq_share_pages(ax_task *t, ax_pq_scan *s, bool *wait, uint32_t *epo
     for (uint32_t i = 0; i < s->nphys; i++)
     {
         ax_pq_col *c = &s->col[i];
-        ax_pq_page p;
-        ax_pq_team *team;
         bool behind;
 
         if (c->staged || c->chunk == NULL || c->nread != NULL || c->in_nest)
@@ -296,13 +344,7 @@ ax_status ax_pq_share_pages(ax_task *t, ax_pq_scan *s, bool *wait, uint32_t *epo
             *wait = true;
             continue;
         }
-        c->staged = true;
-        if (!only_page(t, c, &p))
-            continue;
-        team = &((ax_pq_shared *) h->state)->whole[i].page;
-        AX_TRY(ax_pq_team_page(t, s, c, team, &p, &behind));
-        if (!behind)
-            c->whole = ax_buf_ref(team->body);
+        AX_TRY(share_data(t, s, i, &behind));
         c->staged = !behind;
         *wait |= behind;
     }
@@ -323,7 +365,7 @@ static ax_status find_pages(ax_task *t, ax_pq_scan *s)
     {
         const ax_pq_col *c = &s->col[i];
 
-        if (c->chunk != NULL && c->whole == NULL && c->pages.n == 0 && c->nread == NULL &&
+        if (c->chunk != NULL && c->nwhole == 0 && c->pages.n == 0 && c->nread == NULL &&
             !c->in_nest && c->page_no < 0 && (best == NULL || c->len > best->len))
             best = c;
     }

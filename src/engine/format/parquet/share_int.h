@@ -18,12 +18,14 @@ typedef struct ax_pq_team
 
 enum { PQ_WHOLE_FREE, PQ_WHOLE_TAKEN, PQ_WHOLE_READY };
 
-/* Of a column's chunk: its bytes, its dictionary, and its only data page. */
+/* Of a column's chunk: its bytes, its dictionary, and its data pages where they are few. */
 typedef struct ax_pq_whole
 {
     uint8_t chunk_state, dict_state; /* PQ_WHOLE_* */
     ax_buf *chunk;            /* owned */
-    ax_pq_team page, dict_page;
+    ax_pq_team dict_page;
+    ax_pq_team *page;         /* [npages] or NULL */
+    uint32_t npages;
     ax_dict *dict;            /* owned through its arena; scans have dictionaries of their own with
                                * the same values, since caches hang on them */
     uint8_t *dict_bad;        /* in that arena */
