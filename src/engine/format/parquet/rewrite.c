@@ -138,6 +138,7 @@ static ax_status decimals(ax_task *t, ax_arena *a, const ax_pq_conv *c, uint32_t
         const char *s = ax_digits_text(*base + off[i], len[i], scale, buf, size);
         size_t k;
 
+        AX_CHECK(t, i % 64 != 0 || !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
         AX_CHECK(t, s != NULL, AX_ELIMIT, "decimal of %u bytes is longer than the limit", len[i]);
         k = (size_t) (buf + size - s);
         if (at + k > cap)
