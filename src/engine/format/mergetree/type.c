@@ -238,6 +238,8 @@ static ax_status tuple(parser *c, ax_mt_type *ty)
 
         AX_TRY(element(c, &name, &child));
         AX_TRY(add_child(c, ty, &cap, child, name));
+        AX_CHECK(c->t, (name != NULL) == (ty->name[0] != NULL), AX_ECORRUPT,
+                 "tuple has elements with and without names");
     } while (accept(c, ','));
     return expect(c, ')');
 }
