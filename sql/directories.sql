@@ -45,3 +45,13 @@ SET ROLE directories_user;
 SET analytics_fdw.allowed_directories = '';
 RESET ROLE;
 DROP ROLE directories_user;
+
+-- what else options name is a file, too
+\set visits :testdata '/visits'
+\set definition :testdata '/visits.sql'
+CREATE FOREIGN TABLE visits (id int8) SERVER analytics_fdw
+	OPTIONS (path :'visits', definition :'definition', format 'mergetree');
+SET analytics_fdw.allowed_directories = :'visits';
+SELECT count(*) FROM visits;
+SELECT set_config('analytics_fdw.allowed_directories', :'visits' || ', ' || :'definition', false) <> '';
+SELECT count(*) > 0 FROM visits;

@@ -124,7 +124,7 @@ typedef struct AfdwOptions
 	int			max_threads;	/* 0: as the setting says */
 	int64		memory_limit;	/* bytes, 0: as the setting says */
 	const char *details;		/* "name=value" lines for the format, or NULL */
-	bool		names_definition;	/* one of them is a file of the server */
+	List	   *places;			/* of char *: files and directories of the server among them */
 	bool		final;			/* rows of one key become one, as the table's engine says */
 } AfdwOptions;
 

@@ -241,6 +241,7 @@ afdw_files(const AfdwOptions *opts, const char *details)
 
 	memset(&spec, 0, sizeof(spec));
 	afdw_check_directories(opts->paths);
+	afdw_check_directories(opts->places);
 	foreach(lc, opts->paths)
 		paths[spec.npaths++] = lfirst(lc);
 	spec.path = paths;

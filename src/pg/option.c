@@ -602,7 +602,8 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 		case OPT_DEFINITION:
 		case OPT_DETAIL:
 			/* the format's own business */
-			opts->names_definition |= opt->kind == OPT_DEFINITION;
+			if (opt->kind == OPT_DEFINITION)
+				opts->places = lappend(opts->places, pstrdup(value));
 			opts->details = psprintf("%s%s=%s\n", opts->details ? opts->details : "", opt->name,
 									 value);
 			break;

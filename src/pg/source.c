@@ -364,7 +364,7 @@ table_define(Oid relid)
 	}
 	table_close(rel, NoLock);
 
-	if (table->opts.paths != NIL || table->opts.names_definition)
+	if (table->opts.paths != NIL || table->opts.places != NIL)
 		check_owner(relid);
 	if (table->opts.paths != NIL)
 		;						/* they are known */
@@ -376,6 +376,7 @@ table_define(Oid relid)
 				 errmsg("option \"path\" is missing for foreign table \"%s\"",
 						get_rel_name(relid))));
 	afdw_check_directories(table->opts.paths);
+	afdw_check_directories(table->opts.places);
 	paths = palloc(sizeof(char *) * (list_length(table->opts.paths) + 1));
 	foreach(lc, table->opts.paths)
 		paths[npaths++] = lfirst(lc);
