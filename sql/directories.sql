@@ -47,6 +47,7 @@ RESET ROLE;
 DROP ROLE directories_user;
 
 -- what else options name is a file, too
+\set VERBOSITY sqlstate
 \set visits :testdata '/visits'
 \set definition :testdata '/visits.sql'
 CREATE FOREIGN TABLE visits (id int8) SERVER analytics_fdw
