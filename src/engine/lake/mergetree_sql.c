@@ -191,7 +191,7 @@ static ax_status key(lines *l, const char *name, const char *p, const char *end)
         do
             q = past(q, end, &depth);
         while (q < end && depth > 0);
-        if (q == end)
+        if (q == end && depth == 0)
             return line(l, name, p + 1, end - 1);
     }
     return line(l, name, p, end);
