@@ -244,7 +244,11 @@ prove: extension testdata
 	+@$(PRIVATE) tree -- tools/test/run-prove.sh $(TESTS)
 diff: extension testdata
 	+@$(PRIVATE) exec --libc=de_DE --libc=tr_TR -- tools/test/run-diff.sh $(TESTS)
-docs: extension
+build/demo/lake/.done: $(wildcard tools/gen/*.py)
+	@rm -rf build/demo/lake && mkdir -p build/demo
+	@$(PYTHON) tools/gen/lake.py build/demo/lake >/dev/null
+	@touch $@
+docs: extension build/demo/lake/.done
 	+@$(PRIVATE) exec -- tools/test/run-docs.sh $(TESTS)
 drivers: extension testdata
 	+@$(PRIVATE) exec --tcp -- tools/test/run-drivers.sh $(TESTS)

@@ -9,11 +9,7 @@ tools/setup.sh demo
 echo "Building ..."
 mkdir -p build
 make -s -j2 all >build/demo.log 2>&1 || { cat build/demo.log >&2; exit 1; }
-if [ ! -f build/demo/lake/.done ]; then
-    echo "Writing the demo lake ..."
-    "${PYTHON:-python3}" tools/gen/lake.py build/demo/lake
-    touch build/demo/lake/.done
-fi
+make -s build/demo/lake/.done
 file=demo/tour.sql
 [ "${1-}" != --shell ] || file=demo/tables.sql
 # The server may run as another user, who cannot read this tree: the lake goes with it.

@@ -8,11 +8,6 @@
 passed=0
 failed=0
 lake=$AX_SCRATCH/lake
-mkdir -p build/demo
-[ -f build/demo/lake/.done ] || {
-    "${PYTHON:-python3}" tools/gen/lake.py build/demo/lake >/dev/null || exit 1
-    touch build/demo/lake/.done
-}
 cp -R build/demo/lake "$lake" && chmod -R a+rX "$lake"
 AX_LAKE=$lake psql -X -q -v ON_ERROR_STOP=1 -f demo/tables.sql || exit 1
 for page in docs/user/reference/*.md docs/user/reference/*/*.md; do

@@ -38,7 +38,7 @@ static void carry(ax_fsum *s)
     {
         int64_t over = s->digit[k] >> BITS;
 
-        s->digit[k] -= over << BITS;
+        s->digit[k] -= over * (1 << BITS);
         s->digit[k + 1] += over;
     }
 }
