@@ -153,7 +153,7 @@ def limits(q, r, boolean):
 def scripts(q, r, boolean, constants, types):
     form = r.randrange(6)
     if form == 0:
-        q.script(f"BEGIN; CREATE TEMP TABLE w (x text, y int8) ON COMMIT DROP; INSERT INTO w SELECT ks, sum(i2) FROM t{where(r, boolean)} GROUP BY ks;"
+        q.script(f"BEGIN; CREATE TEMP TABLE w (x text, y int8) ON COMMIT DROP; INSERT INTO w SELECT min(ks COLLATE \"C\"), sum(i2) FROM t{where(r, boolean)} GROUP BY ks;"
                  " SELECT * FROM w ORDER BY x, y; UPDATE w SET y = y + (SELECT count(*) FROM t WHERE t.ks = w.x); SELECT * FROM w ORDER BY x, y;"
                  " DELETE FROM w WHERE x IN (SELECT ks FROM r WHERE k = 2); SELECT * FROM w ORDER BY x, y; COMMIT")
     elif form == 1:
