@@ -171,7 +171,7 @@ bool ax_mt_uuid_of_text(const uint8_t *s, size_t n, uint8_t *out)
 /* The shortest digits that give the same value back; between 1e-6 and 1e21 without exponent. */
 static uint32_t print_float(double v, bool is_float, char *out)
 {
-    char buf[40], digits[24];
+    char buf[40], digits[24] = {0};
     int n = 0, exp10, i;
     char *o = out;
 
