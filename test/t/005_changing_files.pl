@@ -64,8 +64,8 @@ unlink("$lake/y=2/b.parquet") or die;
 is(ask('EXECUTE p'), '1000|3000', 'a file that is gone is not looked for');
 
 # listed by one statement, gone when the scan gets there
-is(ask("BEGIN; DECLARE c CURSOR FOR SELECT id FROM t WHERE y = 2; FETCH 1 FROM c"), '2001',
-	'a cursor');
+like(ask("BEGIN; DECLARE c CURSOR FOR SELECT id FROM t WHERE y = 2; FETCH 1 FROM c"),
+	qr/^(?:2\d\d[1-9]|2\d[1-9]0|2[1-9]00|3000)$/, 'a cursor');    # any of 2001 to 3000
 unlink("$lake/y=2/c.parquet") or die;
 is(ask('SELECT count(*) FROM t WHERE y = 2'), '0', 'no file is left');
 is(ask('MOVE ALL FROM c; FETCH 1 FROM c; COMMIT'), '', 'the open file is read to its end');
