@@ -47,10 +47,11 @@ static inline bool ax_fsum_special(const ax_fsum *s)
 
 /* Values below AX_FSUM_LARGE, up to 2^56 of them, have squares whose sum is finite.  Has there been
  * another? */
-#define AX_FSUM_LARGE 0x1p342
+#define AX_FSUM_LARGE 0x1p394 /* 2^52 of 2^(24 * AX_FSUM_LARGE_PLACE - 1074) */
+#define AX_FSUM_LARGE_PLACE 59
 static inline bool ax_fsum_large(const ax_fsum *s)
 {
-    return s->base >= (342 + 1074) / 24 - (AX_FSUM_DIGITS - 4);
+    return s->base >= AX_FSUM_LARGE_PLACE - (AX_FSUM_DIGITS - 4);
 }
 
 #endif
