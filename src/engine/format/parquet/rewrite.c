@@ -57,20 +57,6 @@ static uint32_t mend(uint8_t mode, const uint8_t *p, uint32_t n, uint8_t *out)
     return at;
 }
 
-static void uuid_text(const uint8_t *p, uint8_t *out)
-{
-    static const char digit[] = "0123456789abcdef";
-    uint32_t i;
-
-    for (i = 0; i < 16; i++)
-    {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *out++ = '-';
-        *out++ = (uint8_t) digit[p[i] >> 4];
-        *out++ = (uint8_t) digit[p[i] & 15];
-    }
-}
-
 static uint32_t hex_text(const uint8_t *p, uint32_t n, uint8_t *out)
 {
     static const char digit[] = "0123456789abcdef";
@@ -81,6 +67,16 @@ static uint32_t hex_text(const uint8_t *p, uint32_t n, uint8_t *out)
         out[2 * i + 1] = (uint8_t) digit[p[i] & 15];
     }
     return 2 * n;
+}
+
+static void uuid_text(const uint8_t *p, uint8_t *out)
+{
+    for (uint32_t i = 0; i < 16; i++)
+    {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *out++ = '-';
+        out += hex_text(p + i, 1, out);
+    }
 }
 
 /* Bytes that are no address become what the server's input function refuses, in their row. */
