@@ -1,7 +1,8 @@
 /* What the files of the io module share.
  *
  *   io.c     the module, backends, opening, files as counted objects
- *   local.c  descriptors, reads, identity and listings of the local file system
+ *   local.c  descriptors, reads and identity of files of the local file system
+ *   local_list.c  its directories
  *   fetch.c  requests: merging, what is answered at once, delivery
  *   flight.c what is under way: flights and tickets, completions, forgetting
  *
@@ -152,8 +153,10 @@ void ax_io_local_close(ax_io_file *f);
 ax_status ax_io_local_stat(ax_task *t, const char *uri, ax_io_id *out, bool *is_dir) AX_MUST_USE;
 ax_status ax_io_local_check(ax_task *t, ax_io_file *f) AX_MUST_USE;
 void ax_io_local_advise(ax_io_file *f, uint64_t off, uint64_t len);
-ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursive,
-                           ax_io_entry **out, uint32_t *n) AX_MUST_USE;
+
+/* After a system call failed for want of descriptors: was one of ours closed, so that the call may
+ * succeed now?  Takes the lock. */
+bool ax_io_local_spare(ax_io *io, int err);
 
 /* One piece of a read; a NULL dst is skipped over. */
 typedef struct ax_io_piece
@@ -165,6 +168,13 @@ typedef struct ax_io_piece
 /* Read consecutive pieces beginning at off; all or an error. */
 ax_status ax_io_local_read(ax_task *t, ax_io_file *f, uint64_t off, const ax_io_piece *piece,
                            uint32_t n) AX_MUST_USE;
+
+/* ---- local_list.c --------------------------------------------------------------------------- */
+
+/* Entries of a directory, sorted by path, in the task's arena.  Those of one directory were in it
+ * at one moment; ECHANGED when it changes too fast to tell. */
+ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursive,
+                           ax_io_entry **out, uint32_t *n) AX_MUST_USE;
 
 /* ---- flight.c -------------------------------------------------------------------------------- */
 

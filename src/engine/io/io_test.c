@@ -1074,6 +1074,81 @@ static void an_opening_answers_where_a_store_cannot_be_asked(void **state)
     fake_free(k);
 }
 
+/* ---- a directory whose files take each other's place ----------------------------------------- */
+
+#define SWAP_FILE_CNT 40
+#define SWAP_LISTING_CNT 3000
+
+typedef struct swapper
+{
+    char dir[300];
+    _Atomic bool stop;
+} swapper;
+
+/* Each file has one name at any time: the next one exists before the one before goes. */
+static void *swap(void *arg)
+{
+    swapper *s = (swapper *) arg;
+    char from[400], to[400];
+
+    for (int round = 1; !atomic_load(&s->stop); round++)
+        for (int i = 0; i < SWAP_FILE_CNT; i += 7)
+        {
+            (void) snprintf(from, sizeof from, "%s/f%d/%x.%d", s->dir, i % 4, i, round - 1);
+            (void) snprintf(to, sizeof to, "%s/f%d/%x.%d", s->dir, i % 4, i, round);
+            if (link(from, to) != 0 || unlink(from) != 0)
+                abort();
+            usleep(50);
+        }
+    return NULL;
+}
+
+static void a_listing_misses_no_file_that_is_replaced(void **state)
+{
+    fixture *x = (fixture *) *state;
+    swapper s = {.stop = false};
+    pthread_t thread;
+    uint32_t missed = 0;
+    char path[400];
+
+    (void) snprintf(s.dir, sizeof s.dir, "%s", in_dir(x, "swap"));
+    assert_int_equal(mkdir(s.dir, 0700), 0);
+    for (int i = 0; i < SWAP_FILE_CNT; i++)
+    {
+        int fd;
+
+        (void) snprintf(path, sizeof path, "%s/f%d", s.dir, i % 4);
+        if (i < 4)
+            assert_int_equal(mkdir(path, 0700), 0);
+        (void) snprintf(path, sizeof path, "%s/f%d/%x.0", s.dir, i % 4, i);
+        fd = creat(path, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, swap, &s), 0);
+    for (int k = 0; k < SWAP_LISTING_CNT; k++)
+    {
+        bool seen[SWAP_FILE_CNT] = {false};
+        ax_io_entry *e;
+        uint32_t n;
+
+        assert_ok(x, ax_io_list(&x->t, x->io, s.dir, true, &e, &n));
+        for (uint32_t i = 0; i < n; i++)
+        {
+            const char *name = strrchr(e[i].path, '/') + 1;
+
+            if (!e[i].is_dir)
+                seen[strtol(name, NULL, 16)] = true;
+        }
+        for (int i = 0; i < SWAP_FILE_CNT; i++)
+            missed += !seen[i];
+        ax_arena_reset(x->t.arena);
+    }
+    atomic_store(&s.stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(missed, 0);
+}
+
 /* A listing that nobody wants any more ends at its next page. */
 static void a_forgotten_listing_stops_at_a_page(void **state)
 {
@@ -1153,6 +1228,7 @@ int main(void)
         TEST(known_objects_open_without_a_request),
         TEST(the_tail_comes_with_the_open),
         TEST(an_opening_answers_where_a_store_cannot_be_asked),
+        TEST(a_listing_misses_no_file_that_is_replaced),
         TEST(a_forgotten_listing_stops_at_a_page),
     };
 

@@ -1,4 +1,4 @@
-/* The local file system: descriptors, identity, reads, listings.
+/* The local file system: descriptors, identity, reads.
  *
  * Descriptors are a scarce resource of the host process, and a table may have more files than it
  * may hold open.  So an opened file keeps its path, and its descriptor may be closed while nobody
@@ -9,7 +9,6 @@
  * linked or removed, and a descriptor goes on reading the same bytes then. */
 #include "io/io_int.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@
 
 #define IOV_CNT 64
 #define READ_MAX_BYTES ((size_t) 16 << 20) /* between two looks at the stop flag */
-#define LIST_DEPTH_MAX 64
 
 static void id_of(const struct stat *st, ax_io_id *id)
 {
@@ -122,15 +120,12 @@ static void make_room(ax_io *io)
 }
 
 /* The kernel's limit was met after all: the rest of the process has many descriptors. */
-static bool no_descriptor(int err)
-{
-    return err == EMFILE || err == ENFILE;
-}
-
-static bool spare_one(ax_io *io)
+bool ax_io_local_spare(ax_io *io, int err)
 {
     bool found;
 
+    if (err != EMFILE && err != ENFILE)
+        return false;
     pthread_mutex_lock(&io->lock);
     found = drop_oldest(io);
     pthread_mutex_unlock(&io->lock);
@@ -151,7 +146,7 @@ static ax_status open_regular(ax_task *t, ax_io *io, const char *path, const cha
     AX_TRY(check_regular(t, st.st_mode, name));
     do
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (fd < 0 && (errno == EINTR || (no_descriptor(errno) && spare_one(io))));
+    while (fd < 0 && (errno == EINTR || ax_io_local_spare(io, errno)));
     if (fd < 0)
         return ax_io_fail_os(t, errno, "could not open file", name);
     if (fstat(fd, &st) != 0)
@@ -406,174 +401,4 @@ void ax_io_local_advise(ax_io_file *f, uint64_t off, uint64_t len)
     if (f->fd >= 0)
         (void) posix_fadvise(f->fd, (off_t) (f->base + off), (off_t) len, POSIX_FADV_WILLNEED);
     pthread_mutex_unlock(&io->lock);
-}
-
-/* ---- listings -------------------------------------------------------------------------------- */
-
-/* Directories between the root of a listing and the place it is at, to notice loops of links. */
-typedef struct ancestor
-{
-    const struct ancestor *up;
-    dev_t dev;
-    ino_t ino;
-} ancestor;
-
-typedef struct listing
-{
-    ax_task *t;
-    ax_io *io;
-    ax_io_entry *entry; /* in t->arena, room for cap */
-    uint32_t n, cap;
-    bool recursive;
-} listing;
-
-static ax_status listing_add(listing *l, const ax_io_entry *e)
-{
-    if (l->n == l->cap)
-    {
-        uint32_t cap = l->cap == 0 ? 64 : l->cap * 2;
-        ax_io_entry *bigger;
-
-        if (cap < l->cap)
-            return ax_fail(l->t, AX_ELIMIT, "too many directory entries");
-        AX_NEW(l->t, bigger,
-               (ax_io_entry *) ax_arena_alloc(l->t->arena, (size_t) cap * sizeof *bigger));
-        if (l->n > 0)
-            memcpy(bigger, l->entry, (size_t) l->n * sizeof *bigger);
-        l->entry = bigger;
-        l->cap = cap;
-    }
-    l->entry[l->n++] = *e;
-    return AX_OK;
-}
-
-static ax_status list_dir(listing *l, int fd, const char *name, const ancestor *up, int depth);
-
-/* Open a directory below or at `at` and list it. */
-static ax_status list_at(listing *l, int at, const char *path, const char *name,
-                         const ancestor *up, int depth)
-{
-    ancestor here = {.up = up};
-    struct stat st;
-    int fd;
-
-    do
-        fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-    while (fd < 0 && (errno == EINTR || (no_descriptor(errno) && spare_one(l->io))));
-    if (fd < 0 && depth > 0 && errno == ENOENT)
-        return AX_OK; /* removed since its parent was read */
-    if (fd < 0)
-        return ax_io_fail_os(l->t, errno, "could not open directory", name);
-    if (fstat(fd, &st) != 0)
-    {
-        int err = errno;
-
-        close(fd);
-        return ax_io_fail_os(l->t, err, "could not stat directory", name);
-    }
-    for (const ancestor *a = up; a != NULL; a = a->up)
-        if (a->dev == st.st_dev && a->ino == st.st_ino)
-        {
-            close(fd);
-            return AX_OK; /* a link back up: everything below is listed already */
-        }
-    here.dev = st.st_dev;
-    here.ino = st.st_ino;
-    return list_dir(l, fd, name, &here, depth);
-}
-
-/* One name of a directory.  Links are followed; what is neither file nor directory is left out, as
- * are names that vanish and links that lead nowhere. */
-static ax_status list_one(listing *l, int fd, const char *dir, const char *name,
-                          const ancestor *up, int depth)
-{
-    size_t ndir = strlen(dir), nname = strlen(name);
-    ax_io_entry e = {0};
-    struct stat st;
-    char *path;
-
-    if (fstatat(fd, name, &st, 0) != 0)
-    {
-        if (errno == ENOENT || errno == ELOOP)
-            return AX_OK;
-        return ax_io_fail_os(l->t, errno, "could not stat directory entry", dir);
-    }
-    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return AX_OK;
-    AX_NEW(l->t, path, (char *) ax_arena_alloc(l->t->arena, ndir + nname + 2));
-    memcpy(path, dir, ndir);
-    if (ndir > 0 && path[ndir - 1] != '/')
-        path[ndir++] = '/';
-    memcpy(path + ndir, name, nname + 1);
-    e.path = path;
-    e.size = S_ISREG(st.st_mode) ? (uint64_t) st.st_size : 0;
-    e.mtime_ns = (int64_t) st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-    e.is_dir = S_ISDIR(st.st_mode);
-    AX_TRY(listing_add(l, &e));
-    return e.is_dir && l->recursive ? list_at(l, fd, name, path, up, depth + 1) : AX_OK;
-}
-
-/* Takes fd over. */
-static ax_status list_dir(listing *l, int fd, const char *name, const ancestor *up, int depth)
-{
-    ax_status st = AX_OK;
-    DIR *d;
-
-    if (depth >= LIST_DEPTH_MAX)
-    {
-        close(fd);
-        st = ax_fail(l->t, AX_ELIMIT, "directories are nested more than %d deep", LIST_DEPTH_MAX);
-        ax_note_file(l->t, name);
-        return st;
-    }
-    d = fdopendir(fd);
-    if (d == NULL)
-    {
-        int err = errno;
-
-        close(fd);
-        return ax_io_fail_os(l->t, err, "could not open directory", name);
-    }
-    while (st == AX_OK)
-    {
-        struct dirent *de;
-
-        if (ax_task_stopped(l->t))
-        {
-            st = ax_fail(l->t, AX_ESTOPPED, "query stopped");
-            break;
-        }
-        errno = 0;
-        de = readdir(d);
-        if (de == NULL)
-        {
-            if (errno != 0)
-                st = ax_io_fail_os(l->t, errno, "could not read directory", name);
-            break;
-        }
-        if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0)
-            st = list_one(l, fd, name, de->d_name, up, depth);
-    }
-    closedir(d);
-    return st;
-}
-
-ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursive,
-                           ax_io_entry **out, uint32_t *n)
-{
-    listing l = {.t = t, .io = io, .recursive = recursive};
-    const char *path = ax_io_local_path(uri);
-    char *name;
-    size_t len = strlen(uri);
-
-    /* "dir//" and "dir" list the same names; "/" stays. */
-    while (len > (size_t) (path - uri) + 1 && uri[len - 1] == '/')
-        len--;
-    AX_NEW(t, name, ax_arena_strndup(t->arena, uri, len));
-    path = ax_io_local_path(name);
-    AX_TRY(list_at(&l, AT_FDCWD, path[0] != '\0' ? path : ".", name, NULL, 0));
-    ax_io_entries_sort(l.entry, l.n);
-    *out = l.entry;
-    *n = l.n;
-    return AX_OK;
 }
