@@ -90,6 +90,31 @@ def pg_type(ch):
     return SIMPLE.get(name, "jsonb")
 
 
+def final_type(ch):
+    """The type of what an aggregate state is finalised to."""
+    args = parse_type(ch)[1]
+    if args[0].isdigit():
+        args = args[1:]
+    function, of = args[0].split("(")[0], args[1:]
+    if function.endswith("If"):
+        function, of = function[:-2], of[:-1]
+    nullable = any(a.startswith("Nullable(") for a in of)
+    bare = re.sub(r"^Nullable\((.*)\)$", r"\1", of[0])
+    if function in ("count", "uniq", "uniqExact"):
+        return "UInt64"
+    if function.startswith("group") and function.endswith("Array"):
+        return f"Array({bare})"
+    name, params = parse_type(bare)
+    kind = bare
+    if function == "sum":
+        bits = int(re.sub(r"\D", "", name) or 0)
+        kind = (f"Decimal(38, {params[1]})" if name == "Decimal" else "Float64" if name.startswith("Float")
+                else re.sub(r"\d+", str(max(bits, 64)), name))
+    elif function.startswith(("avg", "var", "stddev")):
+        kind = "Float64"
+    return f"Nullable({kind})" if nullable else kind
+
+
 # ---- values -----------------------------------------------------------------------------------
 
 def as_float(v):
@@ -277,7 +302,7 @@ def literal(s):
 class Runner:
     def __init__(self, corpus):
         self.corpus = corpus
-        self.asked = self.skipped = self.merged = 0
+        self.asked = self.skipped = self.merged = self.states = 0
         self.pruned, self.weaker = [0, 0], [0, 0]  # by primary key and partition alone, with skip indexes
         self.db = pgwire.Connection()
         for sql in ("CREATE EXTENSION IF NOT EXISTS analytics_fdw", "SET timezone = 'UTC'",
@@ -350,6 +375,10 @@ class Runner:
             if why:
                 return verdict, "FINAL: " + why
         if verdict == "right":
+            verdict, why = self.results(case, rows, options)
+            if verdict != "right":
+                return verdict, "results: " + why
+            self.declare(case.columns, options, rows)
             return self.queries(case, rows)
         # Which columns are it?
         worst, whys = "right", []
@@ -359,6 +388,19 @@ class Runner:
                 whys.append(f"{c['name']} {c['type'][:60]}: {w}")
                 worst = "wrong" if "wrong" in (v, worst) else v
         return worst if whys else verdict, "; ".join(whys[:4]) or why
+
+    def results(self, case, rows, options):
+        """Aggregate states that are declared as their results."""
+        states = [c for c in case.columns if c["type"].startswith("AggregateFunction(")]
+        if not states:
+            return "right", ""
+        self.states += len(states)
+        columns = [dict(c, type=final_type(c["type"])) if c in states else c for c in case.columns]
+        names = {c["name"] for c in states}
+        rows = [{c["name"]: r[c["name"] + ("#final" if c["name"] in names else "")] for c in columns}
+                for r in rows]
+        self.declare(columns, options, rows)
+        return self.compare(columns, case.case["id"], rows)
 
     def final(self, case, options):
         """The rows of SELECT ... FINAL: all columns, then each alone, and how many there are."""
@@ -548,7 +590,7 @@ def main():
                 print(f"{verdict_line:8}{title}: {why[:400]}", flush=True)
     print(f"queries: {run.asked} asked, {run.skipped} not PostgreSQL's; more granules than ClickHouse's indexes leave: "
           f"{run.weaker[0]} of {run.pruned[0]}, with skip indexes {run.weaker[1]} of {run.pruned[1]}")
-    print(f"FINAL: {run.merged} tables")
+    print(f"FINAL: {run.merged} tables; columns of states declared as results: {run.states}")
     print("corpus: {right} right, {refused} refused, {wrong} wrong".format(**count))
     print("damaged: {right} right, {refused} refused, {wrong} wrong".format(**harm))
     failed = count["wrong"] + harm["wrong"]

@@ -8,13 +8,6 @@
 
 /* ---- default types --------------------------------------------------------------------------- */
 
-static const ax_mt_type *bare(const ax_mt_type *ty)
-{
-    while (ty->id == MT_NULLABLE || ty->id == MT_LOWCARD)
-        ty = ty->child[0];
-    return ty;
-}
-
 static ax_type numeric(int p, int s)
 {
     ax_type ty = ax_type_make(p > AX_NUM_DIGITS ? AX_T_DIGITS : AX_T_NUMERIC);
@@ -49,7 +42,7 @@ ax_type ax_mt_default_type(const ax_mt_type *ty)
 {
     ax_type list;
 
-    ty = bare(ty);
+    ty = ax_mt_bare(ty);
     switch ((ax_mt_tid) ty->id)
     {
         case MT_INT:
@@ -97,7 +90,7 @@ ax_type ax_mt_default_type(const ax_mt_type *ty)
 
 bool ax_mt_order_type(const ax_mt_type *ty, ax_type *out)
 {
-    ty = bare(ty);
+    ty = ax_mt_bare(ty);
     switch ((ax_mt_tid) ty->id)
     {
         case MT_STRING:
@@ -256,6 +249,24 @@ static ax_status labels(ax_task *t, ax_arena *a, ax_mt_conv *c)
 
 static bool text_like(ax_type ty) { return ty.id == AX_T_TEXT || ty.id == AX_T_BPCHAR; }
 
+/* States as results of their function. */
+static ax_status finalised(ax_task *t, ax_arena *a, ax_mt_conv *c)
+{
+    const ax_mt_agg *g = c->src->agg;
+    ax_mt_node *node;
+    ax_mt_conv *e;
+
+    AX_CHECK(t, g != NULL && g->result != NULL, AX_EUNSUPPORTED,
+             "states of type %s cannot be finalised: declare the column as bytea", c->src->text);
+    AX_TRY(ax_mt_plain_node(t, a, g->result, &node));
+    AX_NEW(t, e, (ax_mt_conv *) ax_arena_alloc0(a, sizeof *e));
+    AX_TRY(ax_mt_conv_make(t, a, g->result, c->type, e));
+    c->kind = MT_C_FINAL;
+    c->elem = e;
+    c->result = node;
+    return AX_OK;
+}
+
 /* The rest: false when there is no conversion. */
 static ax_status other(ax_task *t, ax_arena *a, ax_mt_conv *c, bool *ok)
 {
@@ -291,8 +302,7 @@ static ax_status other(ax_task *t, ax_arena *a, ax_mt_conv *c, bool *ok)
             return AX_OK;
         case MT_AGGREGATE:
             c->kind = MT_C_STR;
-            *ok = c->type.id == AX_T_BYTEA;
-            return AX_OK;
+            return c->type.id == AX_T_BYTEA ? AX_OK : finalised(t, a, c);
         case MT_STRING:
             c->kind = MT_C_STR;
             c->check_text = c->type.id != AX_T_BYTEA;
@@ -372,7 +382,7 @@ ax_status ax_mt_conv_make(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type
     bool ok = true;
 
     memset(c, 0, sizeof *c);
-    c->src = bare(ty);
+    c->src = ax_mt_bare(ty);
     c->type = type;
     c->range_code = AX_ERANGE;
     c->is_signed = c->src->id != MT_UINT && c->src->id != MT_DATE && c->src->id != MT_DATETIME;
@@ -439,7 +449,7 @@ static ax_status changed_type(ax_task *t, ax_arena *a, const ax_mt_part *p, cons
     if (conv->kind != MT_C_FIXSTR)
         return AX_OK;
     AX_TRY(ax_mt_table_type(t, a, p, c->name, &now));
-    conv->trim = now != NULL && bare(now)->id == MT_STRING;
+    conv->trim = now != NULL && ax_mt_bare(now)->id == MT_STRING;
     conv->ordered = conv->ordered && !conv->trim;
     return AX_OK;
 }
@@ -477,7 +487,7 @@ static ax_status order(ax_task *t, const ax_mt_column *c, const ax_colspec *col,
 
     AX_CHECK(t, ax_mt_order_type(c->type, &type) && type.id == col->type.id, AX_EUNSUPPORTED,
              "rows cannot be merged by a column of type %s", c->type->text);
-    *conv = (ax_mt_conv){.column = c, .src = bare(c->type), .type = type, .kind = MT_C_ORDER};
+    *conv = (ax_mt_conv){.column = c, .src = ax_mt_bare(c->type), .type = type, .kind = MT_C_ORDER};
     if (conv->src->id == MT_STRING)
         conv->kind = MT_C_STR;
     else if (conv->src->id == MT_FIXEDSTRING)

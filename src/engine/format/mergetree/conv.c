@@ -813,6 +813,16 @@ static ax_status list(ax_task *t, const ax_mt_conv *c, const ax_mt_node *node,
     return AX_OK;
 }
 
+static ax_status results(ax_task *t, const ax_mt_conv *c, const ax_mt_vals *v, uint32_t n,
+                         ax_mt_win *w, ax_arena *a, ax_dict **labels, ax_vec *out,
+                         uint32_t *fail_row)
+{
+    ax_mt_vals results = {0};
+
+    AX_TRY(ax_mt_finalise(t, c->src->agg, c->result, v, n, w, &results, fail_row));
+    return ax_mt_conv_vec(t, c->elem, c->result, &results, n, w, a, labels, out, fail_row);
+}
+
 /* No rows: nothing below v has arrays. */
 static ax_status no_values(ax_task *t, ax_arena *a, ax_vec *out)
 {
@@ -833,6 +843,8 @@ ax_status ax_mt_conv_vec(ax_task *t, const ax_mt_conv *c, const ax_mt_node *node
         return no_values(t, batch, out);
     if (c->kind == MT_C_JSON)
         AX_TRY(json(t, node, v, n, batch, out, fail_row));
+    else if (c->kind == MT_C_FINAL)
+        AX_TRY(results(t, c, v, n, w, a, labels, out, fail_row));
     else
     {
         const uint8_t *null = v->null;

@@ -314,36 +314,13 @@ ax_status ax_mt_plain_node(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_mt_
 static ax_status repeat(ax_task *t, ax_mt_win *w, const ax_mt_node *n, const ax_mt_vals *of,
                         uint32_t from, uint32_t k, uint32_t times, ax_mt_vals *v)
 {
-    uint32_t width = n->type->width, cap, i, at;
+    uint32_t width = n->type->width, i, at;
     uint64_t total = (uint64_t) k * times;
 
     if (total == 0)
         return AX_OK;
     AX_CHECK(t, total <= INT32_MAX, AX_ELIMIT, "one batch has more values than the limit");
-    AX_TRY(ax_mt_grown(t, v, (uint32_t) total, &cap));
-    AX_TRY(ax_mt_children(t, w, n, v));
-    if (n->form == MT_F_ARRAY && v->off == NULL && cap == 0)
-        cap = 1;
-    if (cap > 0)
-    {
-        if (n->form == MT_F_FIXED)
-            AX_TRY(ax_mt_room(t, w, &v->data, v->n, cap, width));
-        if (n->form == MT_F_STRING)
-            AX_TRY(ax_mt_room(t, w, &v->ptr, v->n, cap, sizeof *v->ptr));
-        if (n->form == MT_F_STRING)
-            AX_TRY(ax_mt_room(t, w, &v->len, v->n, cap, sizeof *v->len));
-        if (n->form == MT_F_NULLABLE)
-            AX_TRY(ax_mt_room(t, w, &v->null, v->n, cap, 1));
-        if (n->form == MT_F_ARRAY)
-            AX_TRY(ax_mt_room(t, w, &v->off, v->n + 1, cap + 1, sizeof *v->off));
-        if (n->form == MT_F_VARIANT)
-            AX_TRY(ax_mt_room(t, w, &v->which, v->n, cap, 1));
-        if (n->form == MT_F_VARIANT)
-            AX_TRY(ax_mt_room(t, w, &v->idx, v->n, cap, sizeof *v->idx));
-        v->cap = cap;
-    }
-    if (n->form == MT_F_ARRAY && v->n == 0)
-        v->off[0] = 0;
+    AX_TRY(ax_mt_reserve(t, w, n, v, (uint32_t) total));
     for (i = 0; i < total; i++)
     {
         at = v->n + i;

@@ -63,13 +63,6 @@ typedef struct ax_mt_reg
 /* What values of a type are kept as (Nullable looked through); NONE: they cannot be. */
 ax_mt_cls ax_mt_cls_of(const ax_mt_type *ty);
 
-static inline const ax_mt_type *ax_mt_bare(const ax_mt_type *ty)
-{
-    while (ty->id == MT_NULLABLE || ty->id == MT_LOWCARD)
-        ty = ty->child[0];
-    return ty;
-}
-
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 typedef struct ax_mt_x ax_mt_x;

@@ -255,13 +255,6 @@ static ax_status hide_version(table *tb, ax_final *out, ax_mt_span arg, bool in_
 
 /* ---- folds ----------------------------------------------------------------------------------- */
 
-static const ax_mt_type *bare(const ax_mt_type *ty)
-{
-    while (ty->id == MT_NULLABLE || ty->id == MT_LOWCARD)
-        ty = ty->child[0];
-    return ty;
-}
-
 static bool is_nullable(const ax_mt_type *ty)
 {
     if (ty->id == MT_LOWCARD)
@@ -271,7 +264,7 @@ static bool is_nullable(const ax_mt_type *ty)
 
 static bool summable(const ax_mt_type *ty)
 {
-    switch ((ax_mt_tid) bare(ty)->id)
+    switch ((ax_mt_tid) ax_mt_bare(ty)->id)
     {
         case MT_INT:
         case MT_UINT:
@@ -288,7 +281,7 @@ static bool summable(const ax_mt_type *ty)
 /* Can values of the type, declared so, be added up? */
 static const char *fold_sum(const ax_mt_type *ty, ax_type as, ax_fold_col *f)
 {
-    ty = bare(ty);
+    ty = ax_mt_bare(ty);
     f->fold = AX_FOLD_SUM;
     f->bits = ty->width <= 16 ? (uint8_t) (8 * ty->width) : 0;
     f->is_signed = ty->id != MT_UINT && ty->id != MT_BOOL;
@@ -392,6 +385,22 @@ static bool listed(const table *tb, const column *c)
     return false;
 }
 
+/* States that are declared as their results, where these can be merged as well: where a state
+ * without a value has a result that no value has. */
+static ax_status fold_result(table *tb, const column *c, ax_type as, ax_fold_col *f)
+{
+    const ax_mt_agg *g = ax_mt_bare(c->type)->agg;
+    column result = *c;
+
+    f->refusal = "results of its aggregate function cannot be merged: declare it as bytea";
+    if (g == NULL || g->result == NULL ||
+        (g->kind != MT_A_COUNT && g->kind != MT_A_NUMBER && (g->kind != MT_A_ONE || !g->nullable)))
+        return AX_OK;
+    result.simple = g->kind == MT_A_COUNT ? "sum" : g->name;
+    result.type = g->result;
+    return fold_simple(tb, &result, as, f);
+}
+
 static ax_status fold_of(table *tb, enum engine e, const column *c, ax_type as, ax_fold_col *f)
 {
     *f = (ax_fold_col){.fold = AX_FOLD_FIRST};
@@ -412,8 +421,9 @@ static ax_status fold_of(table *tb, enum engine e, const column *c, ax_type as, 
         return AX_OK;
     if (c->simple != NULL)
         return fold_simple(tb, c, as, f);
-    if (bare(c->type)->id == MT_AGGREGATE)
-        return ax_mt_state_fold(tb->t, tb->a, bare(c->type), as, f);
+    if (ax_mt_bare(c->type)->id == MT_AGGREGATE)
+        return as.id == AX_T_BYTEA ? ax_mt_state_fold(tb->t, tb->a, ax_mt_bare(c->type), as, f)
+                                   : fold_result(tb, c, as, f);
     if (e == SUMMING && summable(c->type))
     {
         f->refusal = fold_sum(c->type, as, f);
@@ -429,7 +439,7 @@ static bool always_stays(const table *tb)
     {
         const column *c = &tb->col[i];
 
-        if (!c->key && (of_map(c) || ((c->simple != NULL || bare(c->type)->id == MT_AGGREGATE) &&
+        if (!c->key && (of_map(c) || ((c->simple != NULL || ax_mt_bare(c->type)->id == MT_AGGREGATE) &&
                                       listed(tb, c))))
             return true;
     }
@@ -500,8 +510,8 @@ static ax_status key_columns(table *tb, const ax_colspec *col, uint32_t ncols, a
 
         for (uint32_t k = 0; c != NULL && k < out->nkeys; k++)
             is_key[i] = is_key[i] || (strcmp(out->hidden[k].name, c->name) == 0 &&
-                                      bare(c->type)->id != MT_FLOAT &&
-                                      bare(c->type)->id != MT_BFLOAT16);
+                                      ax_mt_bare(c->type)->id != MT_FLOAT &&
+                                      ax_mt_bare(c->type)->id != MT_BFLOAT16);
     }
     out->is_key = is_key;
     return AX_OK;

@@ -153,17 +153,10 @@ static ax_status plain(writer *w, const ax_mt_type *ty, const uint8_t *p, bool a
 
 /* ---- nested values --------------------------------------------------------------------------- */
 
-static const ax_mt_type *bare(const ax_mt_type *ty)
-{
-    while (ty->id == MT_NULLABLE || ty->id == MT_LOWCARD)
-        ty = ty->child[0];
-    return ty;
-}
-
 /* May values of a node be names of an object's fields? */
 static bool plain_key(const ax_mt_type *ty)
 {
-    ty = bare(ty);
+    ty = ax_mt_bare(ty);
     return ty->width > 0 || ty->id == MT_STRING;
 }
 
@@ -171,7 +164,7 @@ static bool plain_key(const ax_mt_type *ty)
 static ax_status leaf(writer *w, const ax_mt_node *node, const ax_mt_vals *v, uint32_t i,
                       bool as_key)
 {
-    const ax_mt_type *ty = bare(node->type);
+    const ax_mt_type *ty = ax_mt_bare(node->type);
 
     if (node->form == MT_F_LOWCARD && v->dict != NULL)
     {

@@ -20,7 +20,8 @@
  *   default.c     nodes of constants
  *   derive.c      columns that a part lacks, or has in another type;  derive_*.c  expressions
  *   final.c       rows that replace others: what the engine of a table makes of them
- *   state.c       sums of states of aggregate functions
+ *   aggregate.c   states of aggregate functions: layouts, and types of results
+ *   finalise.c    their results;  state.c  their sums
  *   facts.c       what is in parts, for people
  *
  * Vocabulary.  Part: a directory, the unit of opening.  Granule: rows between two marks, the same
@@ -113,12 +114,52 @@ typedef struct ax_mt_type
     const struct ax_mt_type **child;
     const char **name;            /* [nchild] TUPLE: NULL when unnamed; AGGREGATE: name[0] is the
                                    * function */
+    const struct ax_mt_agg *agg;  /* AGGREGATE: its states; NULL: they are not known */
 } ax_mt_type;
+
+/* A type without Nullable and LowCardinality. */
+static inline const ax_mt_type *ax_mt_bare(const ax_mt_type *ty)
+{
+    while (ty->id == MT_NULLABLE || ty->id == MT_LOWCARD)
+        ty = ty->child[0];
+    return ty;
+}
 
 /* Parse the canonical name of a type.  ECORRUPT when it is malformed; types that are not known are
  * MT_OTHER, and no error. */
 ax_status ax_mt_type_parse(ax_task *t, ax_arena *a, const char *text, size_t n,
                            const ax_mt_type **out) AX_MUST_USE;
+
+/* ---- states of aggregate functions ------------------------------------------------------------ */
+
+typedef enum ax_mt_aggkind
+{
+    MT_A_NONE, MT_A_COUNT, MT_A_NUMBER, MT_A_AVG, MT_A_WEIGHTED, MT_A_MOMENTS, MT_A_ONE, MT_A_PAIR,
+    MT_A_UNIQ, MT_A_SET, MT_A_LIST, MT_A_QUANTILE, MT_A_MAP
+} ax_mt_aggkind;
+
+enum { MT_AGG_ARGS = 8 };
+
+/* States of one function over arguments of certain types: what their bytes are (aggregate.c). */
+typedef struct ax_mt_agg
+{
+    uint8_t kind;                 /* ax_mt_aggkind */
+    bool flag;                    /* a byte before the state tells if there is one */
+    bool nullable;                /* the result is null when there is none */
+    const char *name;             /* of the function, without -If */
+    const ax_mt_type *arg[MT_AGG_ARGS]; /* without Nullable; MAP: elements of the arrays */
+    uint32_t narg;                /* MAP */
+    uint32_t width;               /* NUMBER, AVG, MOMENTS: of a number; SET, LIST, QUANTILE: of a
+                                   * value, LIST: 0 when it has a length */
+    uint32_t version;             /* of the state, as the type says */
+    double level;                 /* QUANTILE */
+    const ax_mt_type *result;     /* of finalising; NULL: it is not done */
+} ax_mt_agg;
+
+/* params: "(0.9)" or "" behind the function's name.  *out NULL: states of the type (an AGGREGATE)
+ * are not known. */
+ax_status ax_mt_agg_make(ax_task *t, ax_arena *a, const ax_mt_type *ty, uint32_t version,
+                         const char *params, const ax_mt_agg **out) AX_MUST_USE;
 
 /* ---- compressed frames ----------------------------------------------------------------------- */
 
@@ -673,6 +714,9 @@ ax_status ax_mt_room(ax_task *t, ax_mt_win *w, void *p, uint32_t have, uint32_t 
     AX_MUST_USE;
 ax_status ax_mt_children(ax_task *t, ax_mt_win *w, const ax_mt_node *node, ax_mt_vals *v)
     AX_MUST_USE;
+/* All of it for n more values of a plain node (ax_mt_plain_node), but for those of its children. */
+ax_status ax_mt_reserve(ax_task *t, ax_mt_win *w, const ax_mt_node *node, ax_mt_vals *v, uint32_t n)
+    AX_MUST_USE;
 
 /* ---- declared columns ------------------------------------------------------------------------ */
 
@@ -693,6 +737,7 @@ typedef enum ax_mt_convkind
     MT_C_TEXT,       /* other values as text */
     MT_C_ORDER,      /* INT8 or BYTEA that compare as the file's values */
     MT_C_LIST,       /* arrays of values that have a type */
+    MT_C_FINAL,      /* results of aggregate states */
     MT_C_JSON        /* everything else, as JSON text */
 } ax_mt_convkind;
 
@@ -714,7 +759,8 @@ typedef struct ax_mt_conv
     ax_status range_code;         /* ERANGE or EDATETIME */
     ax_vec labels;                /* ENUM: FLAT strings */
     const uint32_t *label_at;     /* ENUM: [1 << 8 * width] entry of a code, UINT32_MAX: none */
-    const struct ax_mt_conv *elem; /* LIST */
+    const struct ax_mt_conv *elem; /* LIST: of an element; FINAL: of a result */
+    const ax_mt_node *result;     /* FINAL: what results look like */
     const ax_error *refused;      /* why the column cannot be read: for the scan that wants it */
 } ax_mt_conv;
 
@@ -737,6 +783,12 @@ ax_status ax_mt_conv_make(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type
 ax_status ax_mt_conv_vec(ax_task *t, const ax_mt_conv *c, const ax_mt_node *node,
                          const ax_mt_vals *v, uint32_t n, ax_mt_win *w, ax_arena *a,
                          ax_dict **labels, ax_vec *out, uint32_t *fail_row) AX_MUST_USE;
+
+/* The results of states v[n] of a function as values of `node`, a plain node of the function's
+ * result.  *fail_row: the state that has none, UINT32_MAX when another error is returned. */
+ax_status ax_mt_finalise(ax_task *t, const ax_mt_agg *g, const ax_mt_node *node,
+                         const ax_mt_vals *v, uint32_t n, ax_mt_win *w, ax_mt_vals *out,
+                         uint32_t *fail_row) AX_MUST_USE;
 
 /* n values of the plain type c->src, without nulls, into dst; false: one is out of range. */
 bool ax_mt_conv_fixed(const ax_mt_conv *c, const uint8_t *src, uint32_t n, void *dst);

@@ -47,6 +47,42 @@ ax_status ax_mt_children(ax_task *t, ax_mt_win *w, const ax_mt_node *node, ax_mt
     return AX_OK;
 }
 
+ax_status ax_mt_reserve(ax_task *t, ax_mt_win *w, const ax_mt_node *node, ax_mt_vals *v, uint32_t n)
+{
+    uint32_t cap;
+
+    AX_TRY(ax_mt_grown(t, v, n, &cap));
+    AX_TRY(ax_mt_children(t, w, node, v));
+    if (cap == 0)
+        return AX_OK;
+    switch ((ax_mt_form) node->form)
+    {
+        case MT_F_FIXED:
+            AX_TRY(ax_mt_room(t, w, &v->data, v->n, cap, node->type->width));
+            break;
+        case MT_F_STRING:
+            AX_TRY(ax_mt_room(t, w, &v->ptr, v->n, cap, sizeof *v->ptr));
+            AX_TRY(ax_mt_room(t, w, &v->len, v->n, cap, sizeof *v->len));
+            break;
+        case MT_F_NULLABLE:
+            AX_TRY(ax_mt_room(t, w, &v->null, v->n, cap, 1));
+            break;
+        case MT_F_ARRAY:
+            AX_TRY(ax_mt_room(t, w, &v->off, v->n + 1, cap + 1, sizeof *v->off));
+            if (v->n == 0)
+                v->off[0] = 0;
+            break;
+        case MT_F_VARIANT:
+            AX_TRY(ax_mt_room(t, w, &v->which, v->n, cap, 1));
+            AX_TRY(ax_mt_room(t, w, &v->idx, v->n, cap, sizeof *v->idx));
+            break;
+        default:
+            break;
+    }
+    v->cap = cap;
+    return AX_OK;
+}
+
 /* ---- cursors of a reader --------------------------------------------------------------------- */
 
 /* It begins where the stream before it in its column ends, which has nothing in this granule when

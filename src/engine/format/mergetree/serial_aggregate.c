@@ -1,9 +1,4 @@
-/* States of aggregate functions: one behind the other, without lengths.
- *
- * So a state can be stepped over only by who knows its function.  Those below are known; a column
- * of another one cannot be read at all.  What comes out are the bytes of the states.
- *
- *      f(Nullable) u8 there is one, [state of f]     fIf  as f
+/* Columns of states of aggregate functions: the bytes of each, whose layout is told in aggregate.c.
  *
  * Format: mergetree.md, "Aggregate states". */
 #include "mergetree_int.h"
@@ -73,31 +68,50 @@ static ax_status varuint(sink *s, uint64_t *out)
     return AX_OK;
 }
 
-/* ---- functions ------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
-static const ax_mt_type *bare(const ax_mt_type *ty)
+static ax_status varuint_of_values(sink *s, uint64_t *n)
 {
-    while (ty->id == MT_NULLABLE || ty->id == MT_LOWCARD)
-        ty = ty->child[0];
-    return ty;
+    AX_TRY(varuint(s, n));
+    AX_CHECK(s->t, *n <= MAX_STATE_BYTES, AX_ECORRUPT, "aggregate state is too long");
+    return AX_OK;
 }
 
-static ax_status unknown(ax_task *t, const char *name)
+static ax_status single(sink *s, const ax_mt_type *ty);
+
+static ax_status singles(sink *s, const ax_mt_type *ty, uint64_t n)
 {
-    return ax_fail(t, AX_EUNSUPPORTED, "states of the aggregate function %s are not known", name);
+    while (n-- > 0)
+        for (uint32_t i = 0; i < ty->nchild; i++)
+            AX_TRY(single(s, ty->child[i]));
+    return AX_OK;
 }
 
+/* A single value; types without one have no known states. */
 static ax_status single(sink *s, const ax_mt_type *ty)
 {
+    const uint8_t *at = NULL;
     uint64_t n;
 
-    ty = bare(ty);
-    if (ty->width > 0)
-        return skip(s, ty->width);
-    if (ty->id != MT_STRING)
-        return unknown(s->t, ty->text);
-    AX_TRY(varuint(s, &n));
-    return skip(s, n);
+    switch ((ax_mt_tid) ty->id)
+    {
+        case MT_NULLABLE:
+            AX_TRY(take(s, 1, &at));
+            return *at == 0 ? single(s, ty->child[0]) : AX_OK;
+        case MT_LOWCARD:
+            return single(s, ty->child[0]);
+        case MT_TUPLE:
+            return singles(s, ty, 1);
+        case MT_ARRAY:
+        case MT_MAP:
+            AX_TRY(varuint_of_values(s, &n));
+            return singles(s, ty, n);
+        case MT_STRING:
+            AX_TRY(varuint(s, &n));
+            return skip(s, n);
+        default:
+            return skip(s, ty->width);
+    }
 }
 
 /* One value, or none: min, max, any and the like. */
@@ -106,7 +120,7 @@ static ax_status one(sink *s, const ax_mt_type *ty)
     const uint8_t *at = NULL;
     int32_t n;
 
-    if (bare(ty)->id == MT_STRING)
+    if (ty->id == MT_STRING)
     {
         AX_TRY(take(s, 4, &at));
         n = (int32_t) ax_load_u32(at);
@@ -116,131 +130,86 @@ static ax_status one(sink *s, const ax_mt_type *ty)
     return *at != 0 ? single(s, ty) : AX_OK;
 }
 
-/* varuint n, and n values. */
-static ax_status several(sink *s, const ax_mt_type *ty, uint32_t width)
+/* varuint n, and n times width bytes, or varstr. */
+static ax_status several(sink *s, uint32_t width)
 {
-    uint64_t n;
+    uint64_t n, k;
 
-    AX_TRY(varuint(s, &n));
-    AX_CHECK(s->t, n <= MAX_STATE_BYTES, AX_ECORRUPT, "aggregate state is too long");
+    AX_TRY(varuint_of_values(s, &n));
     if (width > 0)
         return skip(s, n * width);
     while (n-- > 0)
-        AX_TRY(single(s, ty));
+    {
+        AX_TRY(varuint(s, &k));
+        AX_TRY(skip(s, k));
+    }
     return AX_OK;
 }
 
-static bool number(const ax_mt_type *ty)
+static ax_status map(sink *s, const ax_mt_agg *g)
 {
-    return ty->id == MT_INT || ty->id == MT_UINT || ty->id == MT_FLOAT || ty->id == MT_DATE ||
-           ty->id == MT_DATETIME || ty->id == MT_DECIMAL || ty->id == MT_ENUM;
+    uint64_t n;
+
+    AX_TRY(varuint_of_values(s, &n));
+    while (n-- > 0)
+    {
+        AX_TRY(single(s, g->arg[0]));
+        AX_TRY(skip(s, 8ull * (g->narg - 1)));
+    }
+    return AX_OK;
 }
 
-static uint32_t sum_width(const ax_mt_type *ty)
+static ax_status state(sink *s, const ax_mt_agg *g)
 {
-    if (ty->id == MT_DECIMAL)
-        return ty->width <= 16 ? 16 : 32;
-    return ty->width <= 8 ? 8 : ty->width;
-}
-
-static bool is(const char *name, size_t n, const char *const *list)
-{
-    for (; *list != NULL; list++)
-        if (strlen(*list) == n && memcmp(*list, name, n) == 0)
-            return true;
-    return false;
-}
-
-/* A state of the function name[n] with the arguments arg[narg]. */
-static ax_status state(sink *s, const char *name, size_t n, const ax_mt_type *const *arg,
-                       uint32_t narg)
-{
-    static const char *const value[] = {"min", "max", "any", "anyLast", "any_value",
-                                        "first_value", "last_value", NULL};
-    static const char *const pair[] = {"argMin", "argMax", NULL};
-    static const char *const moments[] = {"varPop", "varSamp", "stddevPop", "stddevSamp", NULL};
-    static const char *const same[] = {"groupBitAnd", "groupBitOr", "groupBitXor",
-                                       "sumWithOverflow", NULL};
-    static const char *const count[] = {"count", NULL}, *const sum[] = {"sum", NULL};
-    static const char *const kahan[] = {"sumKahan", NULL}, *const avg[] = {"avg", NULL};
-    static const char *const weighted[] = {"avgWeighted", NULL}, *const uniq[] = {"uniq", NULL};
-    static const char *const exact[] = {"uniqExact", NULL};
-    static const char *const arrays[] = {"groupArray", "groupUniqArray", NULL};
-    const ax_mt_type *ty = narg > 0 ? bare(arg[0]) : NULL;
+    const uint8_t *at = NULL;
     uint64_t k;
 
-    if (is(name, n, count))
-        return varuint(s, &k);
-    if (ty == NULL)
-        return unknown(s->t, name);
-    if (is(name, n, sum))
-        return skip(s, sum_width(ty));
-    if (is(name, n, kahan))
-        return skip(s, 16);
-    if (is(name, n, same))
-        return skip(s, ty->width);
-    if (is(name, n, avg))
+    if (g->flag)
     {
-        AX_TRY(skip(s, sum_width(ty)));
-        return varuint(s, &k);
-    }
-    if (is(name, n, weighted) && narg > 1)
-    {
-        AX_TRY(skip(s, 8));
-        return bare(arg[1])->id == MT_FLOAT ? skip(s, 8) : varuint(s, &k);
-    }
-    if (is(name, n, moments))
-        return skip(s, 24);
-    if (is(name, n, value))
-        return one(s, ty);
-    if (is(name, n, pair) && narg > 1)
-    {
-        AX_TRY(one(s, arg[0]));
-        return one(s, arg[1]);
-    }
-    if (is(name, n, exact) && narg == 1)
-        return several(s, NULL, number(ty) ? ty->width : 16);
-    if (is(name, n, uniq))
-    {
-        AX_TRY(skip(s, 1));
-        return several(s, NULL, 4);
-    }
-    if (is(name, n, arrays) && (ty->width > 0 || (name[5] == 'A' && ty->id == MT_STRING)))
-        return several(s, ty, ty->width);
-    return unknown(s->t, name);
-}
-
-static ax_status one_state(sink *s, const ax_mt_type *ty)
-{
-    const char *name = ty->name[0];
-    size_t n = strlen(name);
-    uint32_t narg = ty->nchild;
-    bool nullable = false;
-    const uint8_t *flag;
-
-    for (uint32_t i = 0; i < narg; i++)
-        nullable |= ty->child[i]->id == MT_NULLABLE ||
-                    (ty->child[i]->id == MT_LOWCARD && ty->child[i]->child[0]->id == MT_NULLABLE);
-    if (n > 2 && memcmp(name + n - 2, "If", 2) == 0 && narg > 0)
-    {
-        n -= 2;
-        narg--;
-    }
-    if (nullable && !(n == 5 && memcmp(name, "count", 5) == 0))
-    {
-        AX_TRY(take(s, 1, &flag));
-        if (*flag == 0)
+        AX_TRY(take(s, 1, &at));
+        if (*at == 0)
             return AX_OK;
     }
-    return state(s, name, n, ty->child, narg);
+    switch ((ax_mt_aggkind) g->kind)
+    {
+        case MT_A_COUNT:
+            return varuint(s, &k);
+        case MT_A_AVG:
+            AX_TRY(skip(s, g->width));
+            return varuint(s, &k);
+        case MT_A_WEIGHTED:
+            AX_TRY(skip(s, 8));
+            return g->arg[1]->id == MT_UINT ? varuint(s, &k) : skip(s, 8);
+        case MT_A_MOMENTS:
+            return skip(s, 3ull * g->width);
+        case MT_A_ONE:
+            return one(s, g->arg[0]);
+        case MT_A_PAIR:
+            AX_TRY(one(s, g->arg[0]));
+            return one(s, g->arg[1]);
+        case MT_A_UNIQ:
+            AX_TRY(skip(s, 1));
+            return several(s, 4);
+        case MT_A_SET:
+        case MT_A_LIST:
+        case MT_A_QUANTILE:
+            return several(s, g->width);
+        case MT_A_MAP:
+            return map(s, g);
+        default:
+            return skip(s, g->width);
+    }
 }
 
 ax_status ax_mt_read_aggregate(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32_t n,
                                ax_mt_vals *v)
 {
+    const ax_mt_type *ty = r->node->type;
     ax_mt_cur *c = ax_mt_cur_of(r, 0);
     uint32_t cap;
 
+    AX_CHECK(t, ty->agg != NULL, AX_EUNSUPPORTED,
+             "states of the aggregate function %s are not known", ty->name[0]);
     if (v != NULL)
     {
         AX_TRY(ax_mt_grown(t, v, n, &cap));
@@ -255,7 +224,7 @@ ax_status ax_mt_read_aggregate(ax_task *t, ax_mt_reader *r, ax_mt_win *w, uint32
     {
         sink s = {.t = t, .c = c, .w = v != NULL ? w : NULL};
 
-        AX_TRY(one_state(&s, r->node->type));
+        AX_TRY(state(&s, ty->agg));
         if (v == NULL)
             continue;
         v->ptr[v->n] = s.p != NULL ? s.p : (const uint8_t *) "";

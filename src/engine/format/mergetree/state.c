@@ -132,68 +132,48 @@ bool ax_mt_state_add(const void *how, uint8_t *x, uint32_t *n, const uint8_t *y,
 }
 
 static const struct { const char *name; add_fn add; int8_t which; } known[] = {
-    {"count", add_count, 0}, {"sum", add_sum, 0}, {"sumWithOverflow", add_sum, 1},
+    {"count", add_count, 0}, {"sum", add_sum, 0}, {"sumWithOverflow", add_sum, 0},
     {"avg", add_avg, 0}, {"groupBitAnd", add_bits, 0}, {"groupBitOr", add_bits, 1},
     {"groupBitXor", add_bits, 2}, {"min", add_value, -1}, {"max", add_value, 1},
     {"any", add_value, 0}, {"any_value", add_value, 0}, {"first_value", add_value, 0},
     {"anyLast", add_value, 2}, {"last_value", add_value, 2},
 };
 
-static const ax_mt_type *bare(const ax_mt_type *ty)
+/* Are states of it added up so? */
+static bool fits(state_fn *f)
 {
-    while (ty->id == MT_NULLABLE || ty->id == MT_LOWCARD)
-        ty = ty->child[0];
-    return ty;
-}
-
-static bool fits(state_fn *f, bool native)
-{
-    const ax_mt_type *ty = f->arg;
     ax_type order;
 
-    if (f->add == add_count)
-        return true;
-    if (ty == NULL || ty->width == 0)
-        return false;
-    f->width = ty->width;
     if (f->add == add_value)
-        return ty->id != MT_FIXEDSTRING && ax_mt_order_type(ty, &order);
-    if (ty->id != MT_INT && ty->id != MT_UINT && ty->id != MT_FLOAT && ty->id != MT_DECIMAL)
-        return false;
+        return f->width > 0 && f->arg->id != MT_FIXEDSTRING && ax_mt_order_type(f->arg, &order);
     if (f->add == add_bits)
-        return ty->id == MT_INT || ty->id == MT_UINT;
-    if (!native)
-        f->width = ty->id == MT_DECIMAL ? (ty->width <= 16 ? 16 : 32) : ty->width <= 8 ? 8
-                                                                                       : ty->width;
-    return true;
+        return f->arg->id == MT_INT || f->arg->id == MT_UINT;
+    return f->add == add_count ||
+           (f->width > 0 && (f->arg->id == MT_INT || f->arg->id == MT_UINT ||
+                             f->arg->id == MT_FLOAT || f->arg->id == MT_DECIMAL));
 }
 
 ax_status ax_mt_state_fold(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type as,
                            ax_fold_col *out)
 {
-    const char *name = ty->name[0];
-    size_t n = strlen(name);
+    const ax_mt_agg *g = ty->agg;
     uint32_t i, count = sizeof known / sizeof known[0];
     state_fn *f;
 
     out->refusal = "merging states of this aggregate function is not supported";
-    if (as.id != AX_T_BYTEA)
+    if (as.id != AX_T_BYTEA || g == NULL)
         return AX_OK;
-    if (n > 2 && memcmp(name + n - 2, "If", 2) == 0)
-        n -= 2;
-    for (i = 0; i < count && (strlen(known[i].name) != n || memcmp(known[i].name, name, n) != 0);)
+    for (i = 0; i < count && strcmp(known[i].name, g->name) != 0;)
         i++;
     if (i == count)
         return AX_OK;
     AX_NEW(t, f, (state_fn *) ax_arena_alloc0(a, sizeof *f));
     f->add = known[i].add;
     f->which = known[i].which;
-    f->arg = ty->nchild > 0 ? bare(ty->child[0]) : NULL;
-    for (uint32_t k = 0; k < ty->nchild; k++)
-        f->flag = f->flag || ty->child[k]->id == MT_NULLABLE ||
-                  (ty->child[k]->id == MT_LOWCARD && ty->child[k]->child[0]->id == MT_NULLABLE);
-    f->flag = f->flag && f->add != add_count;
-    if (!fits(f, f->add == add_sum && f->which == 1))
+    f->arg = g->arg[0];
+    f->width = g->kind == MT_A_ONE ? f->arg->width : g->width;
+    f->flag = g->flag;
+    if (!fits(f))
         return AX_OK;
     *out = (ax_fold_col){.fold = AX_FOLD_STATE, .add = ax_mt_state_add, .how = f};
     return AX_OK;

@@ -387,9 +387,9 @@ static ax_status skip_arguments(parser *c)
 /* AggregateFunction([version,] f[(parameters)], types...); the simple form is its argument. */
 static ax_status aggregate(parser *c, ax_mt_type *ty, bool simple, const ax_mt_type **inner)
 {
-    const char *s, *name;
+    const char *s, *name, *params;
     const ax_mt_type *child;
-    uint32_t cap = 0;
+    uint32_t cap = 0, version = 0;
     size_t n;
 
     ty->id = MT_AGGREGATE;
@@ -397,11 +397,14 @@ static ax_status aggregate(parser *c, ax_mt_type *ty, bool simple, const ax_mt_t
     AX_CHECK(c->t, word(c, &s, &n), AX_ECORRUPT, "name of an aggregate function is missing");
     if (s[0] >= '0' && s[0] <= '9')
     {
+        version = n == 1 ? (uint32_t) (s[0] - '0') : UINT32_MAX;
         AX_TRY(expect(c, ','));
         AX_CHECK(c->t, word(c, &s, &n), AX_ECORRUPT, "name of an aggregate function is missing");
     }
     AX_NEW(c->t, name, ax_arena_strndup(c->a, s, n));
+    s = c->p;
     AX_TRY(skip_arguments(c));
+    AX_NEW(c->t, params, ax_arena_strndup(c->a, s, (size_t) (c->p - s)));
     *inner = NULL;
     while (accept(c, ','))
     {
@@ -416,7 +419,8 @@ static ax_status aggregate(parser *c, ax_mt_type *ty, bool simple, const ax_mt_t
     }
     AX_CHECK(c->t, !simple || ty->nchild == 1, AX_ECORRUPT,
              "SimpleAggregateFunction has %u types", ty->nchild);
-    return expect(c, ')');
+    AX_TRY(expect(c, ')'));
+    return simple ? AX_OK : ax_mt_agg_make(c->t, c->a, ty, version, params, &ty->agg);
 }
 
 /* Nested(name type, ...), as it is when it was not flattened. */
