@@ -20,7 +20,13 @@ TYPES = {"bool": ("Bool", "<B"), "int16": ("Int16", "<h"), "int32": ("Int32", "<
          "datetime64": ("DateTime64(3, 'UTC')", "<q"), "int128": ("Int128", 16),
          "int256": ("Int256", 32), "uint256": ("UInt256", 32), "decimal": ("Decimal(76, 20)", 32),
          "enum": ("Enum8('x' = 1, 'it\\'s' = -2)", "<b"),
-         "tuple": ("Tuple(a Nullable(Int8))", None)}
+         "tuple": ("Tuple(a Nullable(Int8))", None),
+         "total": ("AggregateFunction(sum, Int64)", None),
+         "mean": ("AggregateFunction(avg, Int32)", None),
+         "top": ("AggregateFunction(max, Nullable(String))", None),
+         "names": ("AggregateFunction(groupArray, String)", None),
+         "sketch": ("AggregateFunction(topK(3), Int64)", None)}
+STATES = ("total", "mean", "top", "names", "sketch")  # whose values are bytes
 
 
 class Typed:
@@ -229,6 +235,8 @@ def varuint(n):
 
 
 def value(kind, v):
+    if kind in STATES:
+        return v
     if kind in ("string", "binary"):
         s = v.encode() if isinstance(v, str) else (v or b"")
         return varuint(len(s)) + s

@@ -11,6 +11,7 @@
                    visits.sql is its definition, visits_later.sql one of later
   final/    a MergeTree table whose rows replace others; final_<engine>.sql: its definitions
   clickhouse/   types that only MergeTree has; clickhouse.sql is its definition
+  states/   states of aggregate functions, two for each key; states.sql is its definition
   damaged/   three parts that are not what their checksums say
   dictionaries.parquet   6000 rows whose footer says that all pages use dictionaries
   skips.parquet  8000 rows, 4 row groups of 20 pages: Bloom filters, dictionaries, page indexes
@@ -40,7 +41,7 @@ import struct
 import sys
 
 from cases import cases
-from make_mergetree import Skip, Typed, write_definition, write_part
+from make_mergetree import Skip, Typed, varuint, write_definition, write_part
 from make_parquet import (CODECS, Column, Field, Group, Layout, list_of_field, map_of_fields,
                           variant_field, write)
 from manyfiles import many_files
@@ -320,6 +321,31 @@ def clickhouse(folder):
     return ""
 
 
+def states(folder):
+    """States of aggregate functions: of the numbers from 1 to id in the first part, of -id in the
+    second one."""
+    columns = [Column("id", "int64", True)] + [
+        Typed(name, name) for name in ("total", "mean", "top", "names", "sketch")]
+    table = os.path.join(folder, "states")
+    shutil.rmtree(table, ignore_errors=True)
+    for number in (1, 2):
+        rows = []
+        for n in range(12):
+            values = range(1, n + 1) if number == 1 else (-n,)
+            texts = ["v%d" % v for v in values]
+            top = max(texts).encode() + b"\0" if texts and n % 4 else None
+            names = b"".join(varuint(len(t)) + t.encode() for t in texts)
+            rows.append((n, struct.pack("<q", sum(values)),
+                         struct.pack("<q", sum(values)) + varuint(len(values)),
+                         b"\0" if top is None else b"\1" + struct.pack("<i", len(top)) + top,
+                         varuint(len(texts)) + names, b"\0"))
+        write_part(os.path.join(table, "all_%d_%d_0" % (number, number)), columns, rows, ("id",), 5,
+                   number == 2, sums=True)
+    write_definition(os.path.join(folder, "states.sql"), columns, ("id",),
+                     engine="AggregatingMergeTree")
+    return ""
+
+
 def dictionaries(folder):
     """Columns with few different values, whose dictionaries the footer tells of."""
     rng = random.Random(11)
@@ -593,7 +619,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     twin = "".join(make(folder) for make in (
-        types, kinds, checksums, events, visits, finals, clickhouse, dictionaries, skips,
+        types, kinds, checksums, events, visits, finals, clickhouse, states, dictionaries, skips,
         groups, large, customers, instants, decimals, matrix, odd, nested, variants, many_files,
         cases))
     with open(os.path.join(folder, "twin.sql"), "w", encoding="utf-8") as f:

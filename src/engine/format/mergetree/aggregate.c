@@ -8,8 +8,8 @@
  *      sumWithOverflow                 a number as wide as the argument
  *      sumKahan                        f64 sum, f64 compensation
  *      avg                             a number as wide as the sum, varuint count
- *      avgWeighted                     u64, i64 or f64 by the weight, and the sum of weights: varuint, i64,
- *                                      f64
+ *      avgWeighted                     u64, i64, f64 by the weight's type; the sum of weights:
+ *                                      varuint, i64, f64
  *      varPop ... stddevSamp           count, sum, sum of squares: f32 of Float32, else f64
  *      min, max, any, anyLast          [String] i32 n (-1: none), n bytes with a zero at the end;
  *                                      [others] u8 there is one, [single value]

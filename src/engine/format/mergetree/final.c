@@ -392,9 +392,9 @@ static ax_status fold_result(table *tb, const column *c, ax_type as, ax_fold_col
     const ax_mt_agg *g = ax_mt_bare(c->type)->agg;
     column result = *c;
 
-    f->refusal = "results of its aggregate function cannot be merged: declare it as bytea";
+    f->refusal = "it is declared as a result and not as a state, which is bytea";
     if (g == NULL || g->result == NULL ||
-        (g->kind != MT_A_COUNT && g->kind != MT_A_NUMBER && (g->kind != MT_A_ONE || !g->nullable)))
+        (g->kind != MT_A_COUNT && g->kind != MT_A_NUMBER && !(g->kind == MT_A_ONE && g->nullable)))
         return AX_OK;
     result.simple = g->kind == MT_A_COUNT ? "sum" : g->name;
     result.type = g->result;
@@ -438,9 +438,9 @@ static bool always_stays(const table *tb)
     for (uint32_t i = 0; i < tb->ncols; i++)
     {
         const column *c = &tb->col[i];
+        bool folded = c->simple != NULL || ax_mt_bare(c->type)->id == MT_AGGREGATE;
 
-        if (!c->key && (of_map(c) || ((c->simple != NULL || ax_mt_bare(c->type)->id == MT_AGGREGATE) &&
-                                      listed(tb, c))))
+        if (!c->key && (of_map(c) || (folded && listed(tb, c))))
             return true;
     }
     return false;

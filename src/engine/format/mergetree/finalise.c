@@ -219,15 +219,18 @@ static ax_status weighted(fin *f, const ax_mt_node *node, ax_mt_vals *v)
                                         (double) (int64_t) ax_load_u64(q)));
 }
 
-/* Variance of a count, a sum and a sum of squares.  Each operation is rounded for itself. */
+/* Variance of a count, a sum and a sum of squares: never negative, and 0 where there is a NaN.
+ * Each operation is rounded for itself. */
 #define VARIANCE(type, m, sample, out)                                                             \
     do                                                                                             \
     {                                                                                              \
         volatile type square = (m)[1] * (m)[1], mean = square / (m)[0], rest = (m)[2] - mean;      \
         type left = (sample) ? (m)[0] - 1 : (m)[0];                                                \
-        (out) = left > 0 ? rest / left : (type) NAN;                                               \
-        if ((out) < 0)                                                                             \
+        (out) = rest / left;                                                                       \
+        if (!((out) > 0))                                                                          \
             (out) = 0;                                                                             \
+        if (!(left > 0))                                                                           \
+            (out) = (type) NAN;                                                                    \
     } while (0)
 
 static ax_status moments(fin *f, const ax_mt_node *node, ax_mt_vals *v)
@@ -392,10 +395,20 @@ static ax_status uniq(fin *f, const ax_mt_node *node, ax_mt_vals *v)
     return put_u64(f, node, v, ax_cur_varint(&f->c));
 }
 
+/* sumKahan: the sum and what was lost of it; others are as they are. */
+static ax_status number(fin *f, const ax_mt_node *node, ax_mt_vals *v)
+{
+    const uint8_t *p = ax_cur_take(&f->c, f->g->width);
+
+    if (p == NULL)
+        return too_short(f);
+    if (f->g->width == node->type->width)
+        return put(f, node, v, p);
+    return put_double(f, node, v, load_double(p) + load_double(p + 8));
+}
+
 static ax_status result(fin *f, const ax_mt_node *node, ax_mt_vals *v)
 {
-    const uint8_t *p;
-
     switch ((ax_mt_aggkind) f->g->kind)
     {
         case MT_A_COUNT:
@@ -419,8 +432,7 @@ static ax_status result(fin *f, const ax_mt_node *node, ax_mt_vals *v)
         case MT_A_MAP:
             return map(f, node, v);
         default:
-            p = ax_cur_take(&f->c, f->g->width);
-            return p != NULL ? put(f, node, v, p) : too_short(f);
+            return number(f, node, v);
     }
 }
 

@@ -130,7 +130,7 @@ static inline const ax_mt_type *ax_mt_bare(const ax_mt_type *ty)
 ax_status ax_mt_type_parse(ax_task *t, ax_arena *a, const char *text, size_t n,
                            const ax_mt_type **out) AX_MUST_USE;
 
-/* ---- states of aggregate functions ------------------------------------------------------------ */
+/* ---- states of aggregate functions ----------------------------------------------------------- */
 
 typedef enum ax_mt_aggkind
 {
