@@ -35,7 +35,8 @@ static ax_status parts_create(ax_engine *e, const ax_engine_opts *o, uint32_t th
 ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *err)
 {
     ax_engine *e = (ax_engine *) ax_obj_alloc(sizeof *e);
-    uint32_t cpus = ax_cpu_count(), threads = o->max_threads > 0 ? o->max_threads : cpus;
+    uint32_t cpus = o->cpus > 0 ? o->cpus : ax_cpu_count();
+    uint32_t threads = o->max_threads > 0 ? o->max_threads : cpus;
     uint32_t room = threads > POOL_ROOM ? threads : POOL_ROOM;
     ax_status st = AX_ENOMEM;
 

@@ -54,6 +54,8 @@ typedef struct ax_engine_opts
     uint32_t max_threads;          /* of a query, 0: cores of the cgroup; can be changed later */
     uint32_t idle_ms;              /* idle threads exit after this, 0: 60,000; with the last one
                                       goes the free memory that was kept for the next query */
+    uint32_t cpus;                 /* lanes of a query that compute at once (others wait for reads),
+                                      0: processors that the process may use */
     uint32_t spin_us;              /* idle threads look for work this long, 0: 30 */
     int64_t memory_limit_bytes;    /* of all queries of this process, 0: unlimited */
     int64_t metadata_cache_bytes;  /* opened files kept between queries, 0: 64 MiB */

@@ -2,6 +2,8 @@
  * filters, limits, counts. */
 #include "fake_host_test.h"
 
+#include <unistd.h>
+
 #define N 20000u /* rows of a table of 4 splits */
 
 static void scan_returns_every_row(void **state)
@@ -343,6 +345,62 @@ static void one_big_split_feeds_all_lanes(void **state)
     host_end(&h);
 }
 
+/* Lanes that a scan of table i of N rows began. */
+static int lanes_begun(host *h, uint32_t i)
+{
+    ax_arena *a = ax_arena_create(NULL, 0);
+    ax_query *q;
+    const char *at;
+    int lanes = 0;
+
+    host_plan(h);
+    x_scan(h, i, NULL);
+    q = host_start(h);
+    assert_int_equal(host_drain(h, q).rows, N);
+    at = strstr(ax_query_pipeline(q, a, false), "Stage 0 (");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "Stage 0 (%d lane", &lanes), 1);
+    ax_query_destroy(q);
+    ax_arena_destroy(a);
+    return lanes;
+}
+
+static void write_file(const char *path, const uint8_t *p, size_t n)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(p, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* One processor, room for eight threads. */
+static void lanes_begin_where_others_wait_for_reads(void **state)
+{
+    char dir[] = "/tmp/ax_scan_test.XXXXXX", main[64], marks[64];
+    host h;
+
+    (void) state;
+    host_begin_on(&h, 1, 8, 2000);
+    host_table(&h, 8, N / 8, 1000, row_plain);
+    assert_int_equal(lanes_begun(&h, 0), 8);
+
+    /* The same in local files, which are in memory: nothing is waited for, or hardly ever. */
+    assert_non_null(mkdtemp(dir));
+    snprintf(main, sizeof main, "%s/t.gran", dir);
+    snprintf(marks, sizeof marks, "%s/t.gran.mrk", dir);
+    write_file(main, h.bytes[0].main, h.bytes[0].nmain);
+    write_file(marks, h.bytes[0].marks, h.bytes[0].nmarks);
+    h.bytes[h.ntables] = (ff_bytes){0};
+    h.source[h.ntables++] = host_source(&h, main);
+    host_open(&h, h.source[1]);
+    assert_in_range(lanes_begun(&h, 1), 1, 2);
+    host_end(&h);
+    (void) unlink(main);
+    (void) unlink(marks);
+    (void) rmdir(dir);
+}
+
 /* Ids of a sample, in the order in which they come. */
 static uint32_t sample_ids(host *h, uint32_t rows, uint32_t splits, uint64_t seed, bool *seen)
 {
@@ -461,6 +519,7 @@ int main(void)
         cmocka_unit_test(limit_stops_the_scan),
         cmocka_unit_test(no_files_and_no_rows),
         cmocka_unit_test(one_big_split_feeds_all_lanes),
+        cmocka_unit_test(lanes_begin_where_others_wait_for_reads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

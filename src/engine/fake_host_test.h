@@ -65,9 +65,9 @@ static void host_wait(host *h, uint64_t seen)
     assert_int_equal(rc, 0);
 }
 
-static void host_begin(host *h, uint32_t threads, uint32_t delay_us)
+static void host_begin_on(host *h, uint32_t cpus, uint32_t threads, uint32_t delay_us)
 {
-    ax_engine_opts o = {.max_threads = threads, .idle_ms = 50};
+    ax_engine_opts o = {.max_threads = threads, .cpus = cpus, .idle_ms = 50};
     ax_error err;
 
     memset(h, 0, sizeof *h);
@@ -76,6 +76,11 @@ static void host_begin(host *h, uint32_t threads, uint32_t delay_us)
     assert_int_equal(ax_engine_create(&o, &h->engine, &err), AX_OK);
     h->remote.delay_us = delay_us;
     assert_int_equal(ax_fake_run(&h->remote, ax_engine_io(h->engine), 0), AX_OK);
+}
+
+static inline void host_begin(host *h, uint32_t threads, uint32_t delay_us)
+{
+    host_begin_on(h, threads, threads, delay_us);
 }
 
 static ax_query_opts host_opts(host *h)

@@ -158,6 +158,7 @@ typedef struct ax_agg
     bool has_pool;
     uint8_t **one;           /* [nlanes] no keys: the group of each lane */
     uint64_t *rows_in;       /* [nlanes * 16] one cache line each */
+    uint32_t busy;           /* lanes that work at the same time */
     uint32_t nparts;
     uint32_t part_span;      /* partitions of a part */
     uint8_t *null_row;       /* merged; yielded by part 0 */

@@ -86,6 +86,7 @@ typedef struct ax_agg_spec
     const ax_order_key *top;   /* only the first groups by this integer column of the output are
                                 * wanted, how many tells ax_agg_tighten; NULL: all */
     bool top_ties;             /* and so are all groups equal to the last of them */
+    uint32_t busy_lanes;       /* lanes that work at the same time; 0: all */
 } ax_agg_spec;
 
 /* Output columns: keys, then results.  Keys compare as SQL groups: nulls are one group, -0 = 0,

@@ -121,6 +121,8 @@ static ax_status parts_stage(compiler *c, ax_sink *s, above up, bool ordered)
 
     up.one_lane = up.one_lane || ordered;
     AX_TRY(new_stage(c, AX_SRC_PARTS, up, &st));
+    if (st->nlanes > c->x->busy_lanes)
+        st->nlanes = c->x->busy_lanes; /* they wait for nothing */
     st->parts = s;
     s->next = st;
     atomic_fetch_add_explicit(&st->waits, 1, memory_order_relaxed);
@@ -309,7 +311,7 @@ static ax_status scan(compiler *c, const ax_node *n, above up)
     up.one_lane = up.one_lane || n->u.scan.stored_order;
     AX_TRY(new_stage(c, AX_SRC_SCAN, up, &st));
     take_snapshot(c, st, s);
-    AX_TRY(ax_scan_plan(c->x, s, st->nlanes, &st->nlanes));
+    AX_TRY(ax_scan_plan(c->x, s, &st->nlanes));
     return s->live ? ax_meta_order(c->x, s) : AX_OK;
 }
 
@@ -737,7 +739,7 @@ static ax_status merge_stage(compiler *c, ax_scan *s, const ax_merge *m, above u
     st->merge = m;
     take_snapshot(c, st, s);
     st->nlanes = 1;
-    return ax_scan_plan(c->x, s, 1, &st->nlanes);
+    return ax_scan_plan(c->x, s, &st->nlanes);
 }
 
 /* A scan whose files are the inputs of a merge. */
@@ -886,6 +888,7 @@ static void assign_lanes(ax_exec *x)
     {
         st->slot0 = st->sink->nlanes;
         st->sink->nlanes += st->nlanes;
+        st->sink->nbusy += st->nlanes < x->busy_lanes ? st->nlanes : x->busy_lanes;
         if (st->also_waits != NULL)
         {
             st->set_next = st->also_waits->next;
@@ -923,12 +926,16 @@ void ax_exec_release(ax_exec *x)
 {
     for (ax_stage *st = x->stages; st != NULL; st = st->all_next)
     {
-        for (uint32_t i = 0; i < st->nlane; i++)
+        uint32_t begun = atomic_load_explicit(&st->begun, memory_order_relaxed);
+
+        for (uint32_t i = 0; i < begun; i++)
             free_lane(&st->lane[i]);
+        st->ran = begun > 0 ? begun : st->ran;
         ax_arena_destroy(st->arena);
         st->arena = NULL;
         st->lane = NULL;
-        st->nlane = 0;
+        st->room = 0;
+        atomic_store_explicit(&st->begun, 0, memory_order_relaxed);
     }
     for (ax_sink *s = x->sinks; s != NULL; s = s->all_next)
     {

@@ -40,7 +40,7 @@ typedef struct ax_env
     ax_budget *budget;             /* parent account of queries, sources and plans */
     ax_cache *cache;
     _Atomic uint32_t max_threads;
-    uint32_t cpus;            /* that the process may use */
+    uint32_t cpus;            /* lanes of a query that compute at once */
     _Atomic uint32_t queries;      /* not destroyed yet */
 } ax_env;
 

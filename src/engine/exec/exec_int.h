@@ -105,6 +105,7 @@ struct ax_sink
     ax_agg_spec agg;
     ax_order_spec order;
     uint32_t nlanes;             /* of all stages that feed it */
+    uint32_t nbusy;              /* of them, those that compute at once */
     uint32_t nparts;             /* after prepare */
     _Atomic uint32_t stages_left;
     ax_stage *next;              /* the stage that reads it; NULL: output */
@@ -215,14 +216,15 @@ struct ax_stage
     uint32_t nops;
     ax_sink *sink;
     uint32_t slot0;              /* first lane of the sink that is ours */
-    uint32_t nlanes;             /* planned; fewer run when there is less to do */
+    uint32_t nlanes;             /* planned; fewer run when there is less to do, or no waiting */
     bool one_lane;
     ax_limits *limits;           /* limits between here and the root: any of them may end us */
     _Atomic uint32_t waits;      /* sinks that must be complete before */
     _Atomic uint32_t lanes_left;
-    ax_lane *lane;               /* [nlane] once started */
-    uint32_t nlane;
-    uint32_t ran;                /* lanes of the run, for printing */
+    ax_lane *lane;               /* [room] once started */
+    uint32_t room;               /* lanes that may begin; immutable once started */
+    _Atomic uint32_t begun;      /* of them, from the first; a counter, relaxed */
+    uint32_t ran;                /* lanes of the run before, for printing */
     ax_arena *arena;             /* lanes */
     ax_stage *all_next;
     ax_sink *also_waits;         /* key set that must be complete before, or NULL */
@@ -331,6 +333,7 @@ struct ax_exec
     uint32_t peak_threads;
     uint32_t granted;            /* threads that the settings allow */
     uint32_t max_lanes;          /* of them, those that can run as things are */
+    uint32_t busy_lanes;         /* of these, those that there are processors for */
     uint64_t begin_ns, end_ns;   /* host's thread */
     ax_io_stats io;              /* reads of all tasks of this query */
     ax_held *given;              /* the batch the host has now */
@@ -397,9 +400,11 @@ void ax_exec_uncompile(ax_exec *x);
 /* pipeline.c */
 ax_status ax_exec_launch(ax_exec *x) AX_MUST_USE;
 bool ax_stage_enough(const ax_stage *st);
+/* The lane waits for a read, or did: another lane of its stage may begin. */
+void ax_stage_more(ax_lane *l);
 
-/* scan.c */
-ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nlanes) AX_MUST_USE;
+/* scan.c.  plan: *nlanes is how many there may be, then how many there is work for. */
+ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t *nlanes) AX_MUST_USE;
 ax_status ax_scan_next(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
 /* The lane's reader in use gets this to read from ax_scan_next, and nothing else. */
 ax_status ax_scan_give(ax_lane *l, const ax_work *w) AX_MUST_USE;

@@ -280,9 +280,17 @@ static const char *op_name(const ax_op *op)
     return names[op->kind];
 }
 
+/* Of this run, the one before, or as planned. */
+static uint32_t lanes_of(const ax_stage *st)
+{
+    uint32_t begun = atomic_load_explicit(&st->begun, memory_order_relaxed);
+
+    return begun > 0 ? begun : st->ran > 0 ? st->ran : st->nlanes;
+}
+
 static void stage_text(out *o, const ax_stage *st)
 {
-    uint32_t lanes = st->ran > 0 ? st->ran : st->nlanes;
+    uint32_t lanes = lanes_of(st);
     char src[256];
 
     source_text(st, src, sizeof src);
@@ -306,7 +314,7 @@ static uint32_t sink_number(const ax_exec *x, const ax_sink *sink)
 /* One cluster a stage; edges along the chain and from sinks to the stages that read them. */
 static void stage_dot(out *o, const ax_exec *x, const ax_stage *st)
 {
-    uint32_t lanes = st->ran > 0 ? st->ran : st->nlanes;
+    uint32_t lanes = lanes_of(st);
     char src[256];
 
     source_text(st, src, sizeof src);

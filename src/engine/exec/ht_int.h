@@ -263,8 +263,9 @@ static inline void ax_ht_dir_put(ax_ht_dir *d, uint64_t hash, uint8_t *row)
 
 /* ---- ht_lane.c: rows of a batch to groups ---------------------------------------------------- */
 
-ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double est_groups,
-                     int64_t group_limit) AX_MUST_USE; /* lay is filled by the caller before */
+/* lay is filled by the caller before; busy: lanes that work at the same time. */
+ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, uint32_t busy,
+                     double est_groups, int64_t group_limit) AX_MUST_USE;
 void ax_ht_fini(ax_ht *ht);
 
 /* The table is one of so many that share a run's memory, and may write to spill (or NULL). */

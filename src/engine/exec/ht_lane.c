@@ -55,8 +55,8 @@ static ax_status lane_init(ax_task *t, ax_arena *a, const ax_ht *ht, ax_ht_lane 
     return ax_ht_dir_init(t, l->mem, &l->dir, 512);
 }
 
-ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double est_groups,
-                     int64_t group_limit)
+ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, uint32_t busy,
+                     double est_groups, int64_t group_limit)
 {
     ht->nlanes = nlanes;
     ht->tables = 1;
@@ -64,7 +64,7 @@ ax_status ax_ht_init(ax_task *t, ax_arena *a, ax_ht *ht, uint32_t nlanes, double
     ht->freeze_rows = FREEZE_BYTES / (ht->lay.row_bytes + 16);
     if (ht->freeze_rows > FREEZE_ROWS)
         ht->freeze_rows = FREEZE_ROWS;
-    if (nlanes <= FEW_LANES)
+    if (busy <= FEW_LANES)
         ht->freeze_rows *= 4;
     /* A larger choice of groups would be frozen before it is complete. */
     ht->group_limit = group_limit <= CHOSEN_MAX ? group_limit : 0;

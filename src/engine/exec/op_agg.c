@@ -179,6 +179,7 @@ static ax_status agg_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec, uint32
 {
     g->nkeys = spec->nkeys;
     g->nargs = spec->nargs;
+    g->busy = spec->busy_lanes > 0 ? spec->busy_lanes : nlanes;
     g->top = spec->top;
     g->top_ties = spec->top_ties;
     pthread_mutex_init(&g->pool.lock, NULL);
@@ -191,7 +192,8 @@ static ax_status agg_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec, uint32
                              g->nsets == 0));
     for (uint32_t i = 0; i < g->nsteps; i++)
         g->step[i].off += g->ht.lay.state_off;
-    AX_TRY(ax_ht_init(t, g->arena, &g->ht, nlanes, spec->est_groups, spec->group_limit));
+    AX_TRY(ax_ht_init(t, g->arena, &g->ht, nlanes, g->busy, spec->est_groups,
+                      spec->group_limit));
     if (spec->nargs == 0 && g->ht.group_limit > 0)
         g->b.enough = &g->ht.full; /* keys alone: those chosen are the answer */
     ax_ht_share(&g->ht, spec->spill, 1 + g->nsets);
@@ -418,7 +420,7 @@ static ax_status prepare_shared(ax_task *t, ax_agg *g)
 
     g->shared = true;
     if (ax_agg_sets_large(g))
-        g->nparts = g->b.nlanes * 4 < SET_PARTS ? g->b.nlanes * 4 : SET_PARTS;
+        g->nparts = g->busy * 4 < SET_PARTS ? g->busy * 4 : SET_PARTS;
     if (g->nkeys == 0)
         return AX_OK;
     AX_TRY(ax_ht_build(t, &g->ht, g->arena, 0, g->part_span, true, merge_rows, g, &g->few));

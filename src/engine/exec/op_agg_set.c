@@ -76,7 +76,7 @@ ax_status ax_agg_sets_init(ax_task *t, ax_agg *g, const ax_agg_spec *spec)
     for (uint32_t i = 0; i < g->nsets; i++)
     {
         AX_TRY(pair_layout(t, g, &g->set[i]));
-        AX_TRY(ax_ht_init(t, g->arena, &g->set[i].ht, g->b.nlanes, 0, 0));
+        AX_TRY(ax_ht_init(t, g->arena, &g->set[i].ht, g->b.nlanes, g->busy, 0, 0));
         g->set[i].ht.pbits = t->budget->limit_bytes / g->b.nlanes < FEW_BELOW ? FEW_PAIR_BITS
                                                                               : PAIR_BITS;
         ax_ht_share(&g->set[i].ht, spec->spill, 1 + g->nsets);

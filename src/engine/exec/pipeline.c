@@ -89,11 +89,12 @@ static ax_status end_unused(ax_exec *x, ax_stage *st)
 {
     ax_task t;
     ax_status s;
+    uint32_t begun = atomic_load_explicit(&st->begun, memory_order_relaxed);
 
-    if (st->sink->breaker == NULL || st->nlane >= st->nlanes)
+    if (st->sink->breaker == NULL || begun >= st->nlanes)
         return AX_OK;
     s = ax_exec_task(x, &t);
-    for (uint32_t i = st->nlane; i < st->nlanes && s == AX_OK; i++)
+    for (uint32_t i = begun; i < st->nlanes && s == AX_OK; i++)
         s = st->sink->breaker->ops->put_end(&t, st->sink->breaker, st->slot0 + i);
     if (s != AX_OK)
         ax_exec_fail(x, &t.err);
@@ -383,15 +384,48 @@ static ax_status stage_make_lanes(ax_stage *st, ax_task *t, uint32_t n)
 
     AX_NEW(t, st->arena, ax_arena_create(&st->x->budget, 0));
     AX_NEW(t, st->lane, (ax_lane *) ax_arena_alloc0(st->arena, n * sizeof *st->lane));
+    st->room = n;
+    n = n < st->x->busy_lanes ? n : st->x->busy_lanes;
     for (uint32_t i = 0; i < n && s == AX_OK; i++)
     {
-        st->nlane = i + 1;
-        st->ran = i + 1;
+        atomic_store_explicit(&st->begun, i + 1, memory_order_relaxed);
         s = lane_init(st, i);
         if (s != AX_OK)
             t->err = st->lane[i].task.err;
     }
+    atomic_store_explicit(&st->lanes_left, n, memory_order_relaxed);
     return s;
+}
+
+static ax_status lane_start(ax_task *t, ax_stage *st, uint32_t i)
+{
+    ax_status s = ax_job_submit(&st->lane[i].job);
+
+    return s == AX_OK ? s : ax_fail(t, s, "no thread could be started");
+}
+
+/* Lanes that compute are as many as processors; those that wait make room for others.  The lane
+ * that asks has not ended, so the stage has not either. */
+void ax_stage_more(ax_lane *l)
+{
+    ax_stage *st = l->stage;
+    uint32_t i = atomic_load_explicit(&st->begun, memory_order_relaxed);
+    ax_status s;
+
+    if (st->src == AX_SRC_SCAN &&
+        atomic_load_explicit(&st->scan->cursor, memory_order_relaxed) >= st->scan->nwork)
+        return;
+    do
+        if (i >= st->room)
+            return;
+    while (!atomic_compare_exchange_weak_explicit(&st->begun, &i, i + 1, memory_order_relaxed,
+                                                  memory_order_relaxed));
+    atomic_fetch_add_explicit(&st->lanes_left, 1, memory_order_relaxed);
+    s = lane_init(st, i);
+    if (s == AX_OK)
+        s = lane_start(&st->lane[i].task, st, i);
+    if (s != AX_OK)
+        ax_exec_fail(st->x, &st->lane[i].task.err);
 }
 
 /* Thread: the host at launch, afterwards the job that completed the last sink waited for. */
@@ -410,18 +444,11 @@ static void stage_start(ax_stage *st)
     s = ax_exec_task(x, &t);
     if (s == AX_OK)
         s = stage_make_lanes(st, &t, n);
+    n = n < x->busy_lanes ? n : x->busy_lanes;
+    for (uint32_t i = 0; i < n && s == AX_OK; i++)
+        s = lane_start(&t, st, i);
     if (s != AX_OK)
         ax_exec_fail(x, &t.err);
-    atomic_store_explicit(&st->lanes_left, n, memory_order_relaxed);
-    for (uint32_t i = 0; i < n && s == AX_OK; i++)
-    {
-        s = ax_job_submit(&st->lane[i].job);
-        if (s != AX_OK)
-        {
-            (void) ax_fail(&t, s, "no thread could be started");
-            ax_exec_fail(x, &t.err);
-        }
-    }
     ax_task_fini(&t);
 }
 
@@ -438,6 +465,7 @@ static ax_status make_breaker(ax_exec *x, ax_sink *s)
         return AX_OK;
     AX_NEW(t, s->arena, ax_arena_create(&x->budget, 0));
     s->agg.spill = s->order.spill = x->spill.allowed ? &x->spill : NULL;
+    s->agg.busy_lanes = s->nbusy;
     if (s->kind == AX_SINK_AGG)
         return ax_agg_create(t, s->arena, &s->agg, s->nlanes, &s->breaker);
     if (s->top_of != NULL)

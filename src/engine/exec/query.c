@@ -54,6 +54,7 @@ static ax_status make(ax_env *env, const ax_exec_opts *o, ax_exec **out)
     /* A lane that no thread can run only divides the work, and the memory. */
     most = ax_pool_most(env->pool);
     x->max_lanes = x->max_lanes < most ? x->max_lanes : most;
+    x->busy_lanes = x->max_lanes < env->cpus ? x->max_lanes : env->cpus;
     pthread_mutex_init(&x->lock, NULL);
     atomic_init(&x->poison_key, UINT64_MAX);
     ax_error_clear(&x->error);

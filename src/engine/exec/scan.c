@@ -16,7 +16,9 @@
 #include "exec/exec_int.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
+#define SLOW_READ_NS 1000000u /* a thread that slept in a longer one waited for storage */
 #define RANGE_ROWS 65536u
 #define RANGES_PER_LANE 4u
 #define SCAN_SHARE 4u /* of the query's memory: for bytes of files, and again for their pages */
@@ -30,14 +32,12 @@ static void split_at(const ax_fmt_file *f, uint32_t i, ax_split *out)
 }
 
 /* Sums over the files of the list. */
-typedef struct totals { uint64_t splits, rows, ids; uint32_t cpus; } totals;
+typedef struct totals { uint64_t splits, rows, ids; } totals;
 
-/* Are there enough splits as they are?  More lanes than processors need no more of them. */
+/* Are there enough splits as they are?  lanes, here and below: those that compute at once. */
 static bool enough_splits(const totals *all, uint32_t lanes)
 {
-    uint32_t busy = lanes < all->cpus || all->cpus < 2 ? lanes : all->cpus;
-
-    return lanes < 2 || all->splits >= 2 * (uint64_t) busy;
+    return lanes < 2 || all->splits >= 2 * (uint64_t) lanes;
 }
 
 /* Rows of a range, or 0: do not cut. */
@@ -131,7 +131,7 @@ static ax_status make_share(ax_exec *x, uint32_t nscans, ax_fmt_share **out)
 }
 
 /* Behind all items, those of splits that several scans share: lanes that find nothing else help. */
-static ax_status add_copies(ax_exec *x, ax_scan *s, const totals *all, uint32_t max_lanes)
+static ax_status add_copies(ax_exec *x, ax_scan *s, const totals *all, uint32_t lanes)
 {
     uint32_t n = s->nwork;
 
@@ -146,7 +146,7 @@ static ax_status add_copies(ax_exec *x, ax_scan *s, const totals *all, uint32_t 
             continue;
         file = ax_snapfile_file(&s->snap->file[w->file]);
         split_at(file, w->split, &sp);
-        copies = copies_of(x, s, all, file, &sp, max_lanes);
+        copies = copies_of(x, s, all, file, &sp, lanes);
         if (copies > 1)
             AX_TRY(make_share(x, copies, &w->share));
         for (; copies > 1; copies--)
@@ -159,7 +159,7 @@ static ax_status add_copies(ax_exec *x, ax_scan *s, const totals *all, uint32_t 
 }
 
 static void add_splits(ax_scan *s, uint32_t f, const ax_fmt_file *file, const totals *all,
-                       uint32_t max_lanes)
+                       uint32_t lanes)
 {
     for (uint32_t i = 0; i < file->nsplits; i++)
     {
@@ -167,7 +167,7 @@ static void add_splits(ax_scan *s, uint32_t f, const ax_fmt_file *file, const to
         uint32_t rows;
 
         split_at(file, i, &sp);
-        rows = range_rows(all, &sp, max_lanes);
+        rows = range_rows(all, &sp, lanes);
         if (rows == 0)
             s->work[s->nwork++] = (ax_work){.file = f, .split = i};
         for (uint32_t r = 0; rows > 0 && r < sp.nrows; r += rows)
@@ -204,12 +204,13 @@ static ax_status plan_merged(ax_exec *x, ax_scan *s, ax_fmt_file *const *file,
     return AX_OK;
 }
 
-ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nlanes)
+ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t *nlanes)
 {
+    uint32_t most = *nlanes, lanes = most < x->busy_lanes ? most : x->busy_lanes;
     const ax_snapshot *snap = s->snap;
     ax_arena *a = x->task.arena;
     size_t nfiles = (size_t) snap->nfiles + 1;
-    totals all = {.cpus = x->env->cpus};
+    totals all = {0};
     ax_fmt_file **file;
     bool *left_out;
     uint64_t n = 0, opened = 0;
@@ -223,7 +224,7 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
     if (s->node->u.scan.sample_rows > 0 || s->node->u.scan.sample_splits > 0)
     {
         AX_TRY(ax_scan_sample(x, s, file));
-        *nlanes = s->nwork < max_lanes ? s->nwork + (s->nwork == 0) : max_lanes;
+        *nlanes = s->nwork < most ? s->nwork + (s->nwork == 0) : most;
         return AX_OK;
     }
     if (s->merged)
@@ -236,8 +237,8 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
             ax_split sp;
 
             split_at(file[f], i, &sp);
-            n += ranges_of(&all, &sp, max_lanes) - 1;
-            n += copies_of(x, s, &all, file[f], &sp, max_lanes);
+            n += ranges_of(&all, &sp, lanes) - 1;
+            n += copies_of(x, s, &all, file[f], &sp, lanes);
             opened++;
         }
     }
@@ -245,12 +246,12 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t max_lanes, uint32_t *nla
     AX_NEW(&x->task, s->work, (ax_work *) ax_arena_alloc(a, (size_t) (n + 1) * sizeof *s->work));
     for (uint32_t f = 0; f < snap->nfiles; f++)
         if (file[f] != NULL)
-            add_splits(s, f, file[f], &all, max_lanes);
+            add_splits(s, f, file[f], &all, lanes);
         else if (!left_out[f])
             s->work[s->nwork++] = (ax_work){.file = f, .split = AX_SPLIT_ALL};
-    AX_TRY(add_copies(x, s, &all, max_lanes));
+    AX_TRY(add_copies(x, s, &all, lanes));
     atomic_fetch_add_explicit(&x->splits, opened, memory_order_relaxed);
-    *nlanes = s->nwork < max_lanes ? (s->nwork > 0 ? s->nwork : 1) : max_lanes;
+    *nlanes = s->nwork < most ? (s->nwork > 0 ? s->nwork : 1) : most;
     return AX_OK;
 }
 
@@ -350,6 +351,30 @@ static bool wait_share(ax_lane *l)
     return wait;
 }
 
+/* How often this thread has slept. */
+static long sleeps(void)
+{
+    struct rusage u;
+
+    return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nvcsw : 0;
+}
+
+/* While the storage works for this lane, be it that the lane parks or that its thread sleeps in a
+ * read, the processor is another one's. */
+static ax_status fetch(ax_lane *l, ax_io_ready *ready)
+{
+    ax_stage *st = l->stage;
+    bool others = atomic_load_explicit(&st->begun, memory_order_relaxed) < st->room;
+    long before = others ? sleeps() : 0;
+    uint64_t begin_ns = others ? ax_exec_now_ns() : 0;
+
+    AX_TRY(ax_io_fetch(&l->task, st->x->env->io, &l->rd->ev.need, &l->job, ready));
+    if (others && (*ready == AX_IO_PENDING ||
+                   (ax_exec_now_ns() - begin_ns > SLOW_READ_NS && sleeps() > before)))
+        ax_stage_more(l);
+    return AX_OK;
+}
+
 ax_status ax_scan_drive(ax_lane *l, ax_go *go)
 {
     for (;;)
@@ -358,7 +383,7 @@ ax_status ax_scan_drive(ax_lane *l, ax_go *go)
         {
             ax_io_ready ready;
 
-            AX_TRY(ax_io_fetch(&l->task, l->stage->x->env->io, &l->rd->ev.need, &l->job, &ready));
+            AX_TRY(fetch(l, &ready));
             if (ready == AX_IO_PENDING)
             {
                 *go = AX_GO_PARK;
@@ -396,9 +421,21 @@ ax_status ax_scan_drive(ax_lane *l, ax_go *go)
 uint64_t ax_scan_buffer_bytes(const ax_lane *l)
 {
     int64_t limit = l->stage->x->budget.limit_bytes;
-    uint32_t readers = l->rd->given ? l->stage->scan->nwork : l->stage->nlanes;
+    const ax_stage *st = l->stage;
+    uint32_t readers = st->nlanes, busy = st->x->busy_lanes;
 
-    return limit == INT64_MAX ? 0 : (uint64_t) limit / SCAN_SHARE / readers;
+    if (limit == INT64_MAX)
+        return 0;
+    limit /= SCAN_SHARE;
+    if (l->rd->given)
+        readers = st->scan->nwork;
+    else if (readers > busy)
+    {
+        /* Half is for those that begin at once. */
+        limit /= 2;
+        readers = l->slot - st->slot0 < busy ? busy : readers - busy;
+    }
+    return (uint64_t) limit / readers;
 }
 
 static void end_op(ax_lane *l)
@@ -642,7 +679,10 @@ static ax_status scan_next(ax_lane *l, ax_batch **out, ax_go *go)
     {
         AX_TRY(ax_opener_run(&l->task, &l->rd->opener, &l->job, go));
         if (*go == AX_GO_PARK)
+        {
+            ax_stage_more(l);
             return AX_OK;
+        }
         opened(l);
         *go = AX_GO_ON;
         return AX_OK;
