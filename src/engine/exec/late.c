@@ -505,7 +505,7 @@ ax_status ax_late_rows(ax_lane *l, ax_batch **out, ax_go *go)
             b->col[c] = won->col[late->early[c]];
             continue;
         }
-        AX_TRY(ax_order_merge(t, l->morsel, late->vec + base, late->row + base, won->nsel, false,
+        AX_TRY(ax_vec_merge(t, l->morsel, late->vec + base, late->row + base, won->nsel, false,
                               &b->col[c]));
         b->col[c].type = late->type[c];
     }

@@ -296,7 +296,7 @@ static ax_status gather(ax_task *t, struct ax_merging *g, uint32_t c, const ax_r
     }
     for (uint32_t i = 0; i < n; i++)
         v[i] = &p[of[i]].v;
-    return ax_order_merge(t, g->out, v, idx, n, false, out);
+    return ax_vec_merge(t, g->out, v, idx, n, false, out);
 }
 
 /* Lists of all parts, whose offsets in between are left out. */

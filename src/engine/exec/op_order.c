@@ -236,7 +236,7 @@ static ax_status sweep_nested(ax_task *t, const order *o, olane *l, uint32_t c, 
         for (uint32_t k = 0; k < n; k++)
             nested_at(l->e[i + k].row + off, &v[k], &idx[k]);
         AX_NEW(t, out, ax_arena_alloc(to, sizeof(*out)));
-        AX_TRY(ax_order_merge(t, to, v, idx, n, true, out));
+        AX_TRY(ax_vec_merge(t, to, v, idx, n, true, out));
         for (uint32_t k = 0; k < n; k++)
             nested_set(l->e[i + k].row + off, out, k);
     }
@@ -923,7 +923,7 @@ static ax_status out_nested(ax_task *t, ax_arena *a, uint32_t off, uint8_t *cons
 
     for (uint32_t i = 0; i < n; i++)
         nested_at(row[i] + off, &v[i], &idx[i]);
-    return ax_order_merge(t, a, v, idx, n, false, out);
+    return ax_vec_merge(t, a, v, idx, n, false, out);
 }
 
 static ax_status order_part_next(ax_task *t, ax_part *p, ax_batch **out)

@@ -48,17 +48,13 @@ static inline int ax_order_cmp(const ax_order_layout *l, const ax_order_entry *a
 
 ax_value ax_order_row_value(const ax_order_layout *l, uint32_t col, const uint8_t *row);
 
-/* ---- order_nested.c ------------------------------------------------------------------------- */
+/* ---- nested columns ------------------------------------------------------------------------- */
 
 /* Is this a column whose kept rows hold {address of a vector 8, row in it 4, 0 4}? */
 static inline bool ax_order_nested(ax_type t)
 {
     return t.phys == AX_P_DOC || t.phys == AX_P_LIST || t.phys == AX_P_STRUCT || t.phys == AX_P_MAP;
 }
-
-/* out row k = row i[k] of v[k]; n > 0.  copy: bytes of strings, too, are copied into a. */
-ax_status ax_order_merge(ax_task *t, ax_arena *a, const ax_vec *const *v, const uint32_t *i,
-                         uint32_t n, bool copy, ax_vec *out) AX_MUST_USE;
 
 /* ---- order_spill.c -------------------------------------------------------------------------- */
 

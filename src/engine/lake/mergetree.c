@@ -12,7 +12,7 @@
  * like a part is none (tmp_..., detached, moving).
  *
  * Mutations that a part waits for change its columns at once: they are told to the format with it.
- * Patch parts that still apply are refused.
+ * So are patch parts of lightweight updates, which are no rows of the table.
  *
  * Format: docs/formats/mergetree.md, "Table directories". */
 #include "lake/mergetree_int.h"
@@ -372,37 +372,20 @@ static ax_status check_covers(ax_task *t, table_op *op, ax_lake_event *ev, bool 
 
 static int64_t data_version(const part *p) { return p->mutation >= 0 ? p->mutation : p->min; }
 
-/* Patches of parts that are older than them. */
-static ax_status refuse_patches(ax_task *t, const table_op *op)
-{
-    for (uint32_t i = 0; i < op->nparts; i++)
-    {
-        const part *patch = &op->part[i];
-        const size_t head = 6 + 32 + 1;
-
-        if (patch->npartition <= head || memcmp(patch->partition, "patch-", 6) != 0 ||
-            patch->covered)
-            continue;
-        for (uint32_t k = 0; k < op->nparts; k++)
-        {
-            const part *p = &op->part[k];
-
-            if (p->covered || p->npartition != patch->npartition - head ||
-                memcmp(p->partition, patch->partition + head, p->npartition) != 0 ||
-                data_version(p) >= data_version(patch))
-                continue;
-            ax_note_file(t, patch->path);
-            return ax_fail(t, AX_EUNSUPPORTED,
-                           "table has patch parts of a lightweight UPDATE, which are not supported "
-                           "yet: part \"%s\" applies to part \"%s\"", patch->name, p->name);
-        }
-    }
-    return AX_OK;
-}
+enum { PATCH_HEAD = 6 + 32 + 1 }; /* patch-<hash of its columns>-, then the partition */
 
 static bool is_patch(const part *p)
 {
-    return p->npartition > 6 && memcmp(p->partition, "patch-", 6) == 0;
+    return p->npartition > PATCH_HEAD && memcmp(p->partition, "patch-", 6) == 0;
+}
+
+/* Has patch part q rows that may change part p?  What it was made of is told inside it. */
+static bool may_patch(const part *q, const part *p)
+{
+    return is_patch(q) && !q->covered && !q->broken && !is_patch(p) &&
+           q->npartition - PATCH_HEAD == p->npartition &&
+           memcmp(q->partition + PATCH_HEAD, p->partition, p->npartition) == 0 &&
+           data_version(q) > data_version(p);
 }
 
 /* ---- pending mutations ----------------------------------------------------------------------- */
@@ -463,34 +446,69 @@ static ax_status commands(ax_task *t, table_op *op, text_file *f, const ax_buf *
     return AX_OK;
 }
 
-/* What a part must be told: the mutations it waits for, the table's options, and its files when
- * they lie elsewhere. */
-static ax_status options_of(ax_task *t, table_op *op, const part *p, const char **out)
-{
-    size_t n = op->options != NULL ? strlen(op->options) : 0;
-    bool any = p->files != NULL;
-    char *s, *at;
+/* Lines for the format under construction: without room they are only counted. */
+typedef struct lines { char *at; size_t n; } lines;
 
-    for (uint32_t i = 0; i < op->nfiles; i++)
-        if (op->file[i].mutation > data_version(p) && op->file[i].lines[0] != '\0')
-        {
-            n += strlen(op->file[i].lines);
-            any = true;
-        }
-    *out = op->options;
-    if (!any)
-        return AX_OK;
-    n += p->files != NULL ? strlen(p->files) : 0;
-    AX_NEW(t, s, (char *) ax_arena_alloc(op->a, n + 2));
-    at = s;
+static void put(lines *l, const char *s, size_t n)
+{
+    l->n += n;
+    if (l->at == NULL || n == 0)
+        return;
+    memcpy(l->at, s, n);
+    l->at += n;
+}
+
+/* The lines of s, each behind a prefix. */
+static void put_lines(lines *l, const char *prefix, const char *s)
+{
+    while (s != NULL && *s != '\0')
+    {
+        size_t n = strcspn(s, "\n");
+
+        put(l, prefix, strlen(prefix));
+        put(l, s, n);
+        put(l, "\n", 1);
+        s += n + (s[n] != '\0');
+    }
+}
+
+/* The mutations that a part waits for, and its files when they lie elsewhere. */
+static void put_pending(lines *l, const table_op *op, const part *p, const char *prefix)
+{
     for (uint32_t i = 0; i < op->nfiles; i++)
         if (op->file[i].mutation > data_version(p))
-            at = stpcpy(at, op->file[i].lines);
-    if (op->options != NULL)
-        at = stpcpy(at, op->options);
-    if (p->files != NULL)
-        at = stpcpy(at, p->files);
-    *at = '\0';
+            put_lines(l, prefix, op->file[i].lines);
+    put_lines(l, prefix, p->files);
+}
+
+static void put_patches(lines *l, const table_op *op, const part *p)
+{
+    for (uint32_t i = 0; i < op->nparts; i++)
+        if (may_patch(&op->part[i], p))
+        {
+            put_lines(l, "patch=", op->part[i].path);
+            put_pending(l, op, &op->part[i], "patch.");
+        }
+}
+
+/* What a part must be told: the table's options, and what is pending for it. */
+static ax_status options_of(ax_task *t, table_op *op, const part *p, const char **out)
+{
+    lines l = {NULL, 0};
+    char *s;
+
+    *out = op->options;
+    put_pending(&l, op, p, "");
+    put_patches(&l, op, p);
+    if (l.n == 0)
+        return AX_OK;
+    put_lines(&l, "", op->options);
+    AX_NEW(t, s, (char *) ax_arena_alloc(op->a, l.n + 1));
+    l.at = s;
+    put_pending(&l, op, p, "");
+    put_patches(&l, op, p);
+    put_lines(&l, "", op->options);
+    *l.at = '\0';
     *out = s;
     return AX_OK;
 }
@@ -610,7 +628,6 @@ static ax_status take_files(ax_task *t, table_op *op)
 
 static ax_status found(ax_task *t, table_op *op, ax_lake_event *ev)
 {
-    AX_TRY(refuse_patches(t, op));
     /* Paths that are parts, then parts of directories from the oldest to the newest. */
     ax_lake_list_sort(&op->list);
     for (uint32_t i = 0; i < op->nparts; i++)

@@ -278,6 +278,11 @@ ax_status ax_vec_gather(ax_task *t, ax_arena *a, const ax_vec *v, const uint16_t
 ax_status ax_vec_gather32(ax_task *t, ax_arena *a, const ax_vec *v, const uint32_t *row, uint32_t n,
                           bool copy_bytes, ax_vec *out) AX_MUST_USE;
 
+/* Row k of out = row i[k] of v[k], all of one type and gathered (above); n > 0.  copy: bytes of
+ * strings, too, are copied into a. */
+ax_status ax_vec_merge(ax_task *t, ax_arena *a, const ax_vec *const *v, const uint32_t *i,
+                       uint32_t n, bool copy, ax_vec *out) AX_MUST_USE;
+
 /* Make v readable row by row without knowing its encoding: fixed width becomes FLAT, strings become
  * VIEW, all physical rows, nulls per row (NULL if none).  FLAT input is passed through. */
 ax_status ax_vec_flatten(ax_task *t, ax_arena *a, const ax_vec *v, ax_vec *out) AX_MUST_USE;

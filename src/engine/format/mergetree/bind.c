@@ -495,8 +495,8 @@ static ax_status order(ax_task *t, const ax_mt_column *c, const ax_colspec *col,
     return AX_OK;
 }
 
-static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fmt_names *names,
-                             const ax_bind_opts *opts, ax_mt_bind *b, uint32_t i)
+ax_status ax_mt_bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fmt_names *names,
+                            const ax_bind_opts *opts, ax_mt_bind *b, uint32_t i)
 {
     const ax_colspec *col = &b->base.col[i];
     const ax_mt_column *c;
@@ -533,8 +533,7 @@ static ax_status bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fm
     return AX_OK;
 }
 
-/* The error is that of a query that reads the column. */
-static ax_status refuse(ax_task *t, ax_arena *a, ax_mt_conv *c)
+ax_status ax_mt_bind_refuse(ax_task *t, ax_arena *a, ax_mt_conv *c)
 {
     ax_error *e;
 
@@ -562,7 +561,7 @@ ax_status ax_mt_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *file, const ax_c
     AX_TRY(ax_fmt_bind_init(t, a, file, col, ncols, &b->base));
     for (uint32_t i = 0; i < ncols; i++)
     {
-        ax_status st = bind_column(t, a, p, &names, opts, b, i);
+        ax_status st = ax_mt_bind_column(t, a, p, &names, opts, b, i);
 
         if (st == AX_OK)
             continue;
@@ -570,8 +569,10 @@ ax_status ax_mt_bind_open(ax_task *t, ax_arena *a, ax_fmt_file *file, const ax_c
         ax_note_file(t, p->dir);
         if (st != AX_EUNSUPPORTED)
             return st;
-        AX_TRY(refuse(t, a, &b->conv[i]));
+        AX_TRY(ax_mt_bind_refuse(t, a, &b->conv[i]));
     }
+    if (p->npatches > 0)
+        AX_TRY(ax_mt_patches_bind(t, a, b, opts));
     *out = &b->base;
     return AX_OK;
 }

@@ -44,7 +44,7 @@ static void split(const ax_fmt_file *file, uint32_t i, ax_split *out)
     uint64_t rows = p->row_at[g1] - p->row_at[g0];
 
     out->unit = "part";
-    out->nrows = p->row_exists >= 0 ? -1 : (int64_t) rows;
+    out->nrows = ax_mt_hides_rows(p) ? -1 : (int64_t) rows;
     out->row0 = (int64_t) p->row_at[g0];
     out->bytes = (int64_t) ((double) p->bytes / (double) p->ngran * (double) (g1 - g0));
     out->granules = g1 - g0;
@@ -81,7 +81,14 @@ static double width(const ax_fmt_bind *b, uint32_t col)
     return p->rows > 0 ? 3.0 * (double) c->column->bytes / (double) p->rows : 0;
 }
 
-static void close_file(ax_fmt_file *f) { pthread_mutex_destroy(&((ax_mt_part *) f)->lock); }
+static void close_file(ax_fmt_file *f)
+{
+    ax_mt_part *p = (ax_mt_part *) f;
+
+    for (uint32_t i = 0; i < p->npatches; i++)
+        ax_fmt_file_unref(&p->patch[i].part->base);
+    pthread_mutex_destroy(&p->lock);
+}
 
 const ax_format ax_format_mergetree = {
     .name = "mergetree",

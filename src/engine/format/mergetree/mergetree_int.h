@@ -17,6 +17,8 @@
  *   skip.c skip_read.c skip_hash.c   skip indexes (skip_int.h)
  *   check.c       text is checked where it leaves
  *   scan.c        the step machine: filter columns first
+ *   patch.c       patch parts: which rows of a part they change;  patch_bind.c  and which columns
+ *   patch_scan.c  values of patch parts in place of the part's
  *   default.c     nodes of constants
  *   derive.c      columns that a part lacks, or has in another type;  derive_*.c  expressions
  *   final.c       rows that replace others: what the engine of a table makes of them
@@ -315,6 +317,8 @@ typedef struct ax_mt_column
     ax_mt_node *node;             /* NULL: the part has no bytes of it (or `refusal`) */
     const char *refusal;          /* why it cannot be read, or NULL */
     bool dropped;                 /* by a mutation that the part waits for */
+    bool patched;                 /* patch parts have values of it: nothing that the part says of
+                                   * its values holds */
     uint32_t stream0, nstreams;   /* its streams, in the order of writing */
     uint64_t bytes;               /* compressed; Compact: 0 */
     uint32_t field;               /* in the schema; UINT32_MAX: one of ClickHouse's own */
@@ -392,7 +396,18 @@ typedef struct ax_mt_part
     struct ax_mt_skip *skip;      /* [nskips] its skip indexes (skip_int.h) */
     uint32_t nskips;
     const ax_mt_member *skip_pack; /* skp_idx.packed, where skip indexes may be; or NULL */
+    struct ax_mt_source *source;  /* [nsources] a patch part: the parts whose rows it changes */
+    uint32_t nsources;
+    struct ax_mt_patch *patch;    /* [npatches] patch parts that change rows of this part */
+    uint32_t npatches;
+    bool patched_away;            /* some of them delete rows */
 } ax_mt_part;
+
+/* Are there rows in the part that are none of the table? */
+static inline bool ax_mt_hides_rows(const ax_mt_part *p)
+{
+    return p->row_exists >= 0 || p->patched_away;
+}
 
 /* Member by name, or NULL. */
 const ax_mt_member *ax_mt_member_find(const ax_mt_part *p, const char *name);
@@ -424,6 +439,63 @@ ax_status ax_mt_checksums_parse(ax_task *t, ax_arena *a, const uint8_t *s, size_
 /* Name as a part of a file's name. */
 ax_status ax_mt_escape(ax_task *t, ax_arena *a, const char *s, size_t n, const char **out)
     AX_MUST_USE;
+
+/* ---- patch parts ----------------------------------------------------------------------------- */
+
+/* A line of source_parts.dat. */
+typedef struct ax_mt_source
+{
+    const char *name;
+    uint64_t min_version, max_version; /* of the rows that change it */
+    bool of_part;                 /* it is the part that is being patched, or was merged into it */
+} ax_mt_source;
+
+/* A row of a patch part, and which row of the part it changes: {its number, 0}, or its block and
+ * the number in the block. */
+typedef struct ax_mt_patch_row
+{
+    uint64_t key[2];
+    uint64_t version;             /* of several rows for one the highest counts */
+    uint32_t row;                 /* of the patch part */
+} ax_mt_patch_row;
+
+typedef struct ax_mt_patch_rows
+{
+    ax_mt_patch_row *here, *moved; /* [nhere] by number, [nmoved] by block; ascending by key and
+                                    * version */
+    uint32_t nhere, nmoved;
+} ax_mt_patch_rows;
+
+/* A patch part as it concerns one part. */
+typedef struct ax_mt_patch
+{
+    ax_mt_part *part;             /* owned reference */
+    ax_mt_source *source;         /* [part->nsources] */
+    bool here, moved;             /* it may have rows of the part itself, of parts merged into it */
+    _Atomic(const ax_mt_patch_rows *) rows; /* NULL: not loaded yet */
+} ax_mt_patch;
+
+/* The opening of the patch parts that p->options name; they are added to p. */
+typedef struct ax_mt_patch_opening ax_mt_patch_opening;
+ax_status ax_mt_patches_begin(ax_task *t, ax_arena *a, ax_mt_part *p, ax_budget *meta_budget,
+                              ax_mt_patch_opening **out) AX_MUST_USE; /* NULL: there are none */
+ax_status ax_mt_patches_step(ax_task *t, ax_mt_patch_opening *o, ax_fmt_event *ev, bool *done)
+    AX_MUST_USE;
+void ax_mt_patches_end(ax_mt_patch_opening *o); /* NULL is allowed */
+
+ax_status ax_mt_sources_parse(ax_task *t, ax_mt_part *p, const uint8_t *s, size_t n) AX_MUST_USE;
+
+/* By its name: the newest change that the part has; the block of which all its rows are, false: it
+ * may be of several. */
+bool ax_mt_data_version(const ax_mt_part *p, uint64_t *out);
+bool ax_mt_one_block(const ax_mt_part *p, uint64_t *out);
+
+/* Keep the rows of r, in any order, which may be another scan's by then; those of r are spoilt. */
+ax_status ax_mt_patch_publish(ax_task *t, ax_mt_part *p, ax_mt_patch *e, ax_mt_patch_rows *r)
+    AX_MUST_USE;
+
+/* The first of the rows [n] whose key is not below {k0, k1}. */
+uint32_t ax_mt_patch_find(const ax_mt_patch_row *r, uint32_t n, uint64_t k0, uint64_t k1);
 
 /* ---- nodes and streams ----------------------------------------------------------------------- */
 
@@ -768,7 +840,43 @@ typedef struct ax_mt_bind
 {
     ax_fmt_bind base;
     ax_mt_conv *conv;             /* [ncols] */
+    struct ax_mt_patched *patched; /* columns that patch parts change, or NULL */
 } ax_mt_bind;
+
+/* Columns that ClickHouse keeps for itself, as they are bound in patch parts. */
+enum
+{
+    MT_P_PART, MT_P_OFFSET, MT_P_VERSION, MT_P_BLOCK, MT_P_BLOCK_OFFSET, MT_P_EXISTS, MT_P_CNT
+};
+
+/* A patch part and what it has of the declared columns. */
+typedef struct ax_mt_patch_bind
+{
+    ax_mt_patch *patch;           /* borrowed from the part */
+    ax_mt_bind *bind;             /* of the patch part: MT_P_* first */
+    int32_t *col;                 /* [ncols] where declared columns are in it, -1: nowhere */
+    bool exists;                  /* it tells of rows whether they exist */
+} ax_mt_patch_bind;
+
+typedef struct ax_mt_patched
+{
+    ax_mt_patch_bind *patch;      /* [n] */
+    uint32_t n;
+    ax_mt_bind *place;            /* of the part: column 0 is the block of a row and 1 its number in
+                                   * the block */
+    bool has_place[2];            /* the part has these columns; else it is of one block, */
+    uint64_t block;               /* this one, and numbers are those of its rows */
+} ax_mt_patched;
+
+/* Find out which of the columns of b, which are bound to its part, patch parts change. */
+ax_status ax_mt_patches_bind(ax_task *t, ax_arena *a, ax_mt_bind *b, const ax_bind_opts *opts)
+    AX_MUST_USE;
+
+/* A declared column of a part (bind.c). */
+ax_status ax_mt_bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fmt_names *names,
+                            const ax_bind_opts *opts, ax_mt_bind *b, uint32_t i) AX_MUST_USE;
+/* A scan that wants the column gets the error that t has, which is taken. */
+ax_status ax_mt_bind_refuse(ax_task *t, ax_arena *a, ax_mt_conv *c) AX_MUST_USE;
 
 /* What we would declare for a type. */
 ax_type ax_mt_default_type(const ax_mt_type *ty);

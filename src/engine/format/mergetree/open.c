@@ -9,6 +9,8 @@
  * The primary index is kept when somebody tells which expressions it has (option primary_key), and
  * minimum and maximum of partition columns always: both are small.
  *
+ * Last come the patch parts that change its rows (options patch): each is opened like a part.
+ *
  * A part is refused as a whole when a file that checksums.txt lists is missing or has another size:
  * servers do the same.  With the option checksums=shown nothing but the listing is taken, as if the
  * part were empty: who asks for facts.c's verdicts wants to see all that is wrong.
@@ -19,15 +21,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LISTING, OPENING, READING, MARKS_OPEN, MARKS_READ, OPENED };
+enum { LISTING, OPENING, READING, MARKS_OPEN, MARKS_READ, PATCHES, OPENED };
 
 enum { F_COLUMNS, F_COUNT, F_CHECKSUMS, F_SERIALIZATION, F_SUBSTREAMS, F_PRIMARY, F_PARTITION,
-       F_FIXED,
+       F_SOURCES, F_FIXED,
        F_MINMAX = F_FIXED, F_CNT = F_MINMAX + 8 };
 
 static const char *const file_names[F_FIXED] = {
     "columns.txt", "count.txt", "checksums.txt", "serialization.json", "columns_substreams.txt",
-    "primary.cidx", "partition.dat"};
+    "primary.cidx", "partition.dat", "source_parts.dat"};
 
 typedef struct open_op
 {
@@ -43,6 +45,7 @@ typedef struct open_op
     ax_buf *buf[F_CNT];           /* and their bytes; owned */
     ax_mt_sum *sum;               /* [nsums] of checksums.txt */
     uint32_t nsums;
+    ax_mt_patch_opening *patches; /* NULL: there are none */
 } open_op;
 
 const ax_mt_member *ax_mt_member_find(const ax_mt_part *p, const char *name)
@@ -123,6 +126,8 @@ void ax_mt_open_end(ax_fmt_op *op)
 {
     open_op *o = (open_op *) op;
 
+    ax_mt_patches_end(o->patches);
+    o->patches = NULL;
     release(o);
     for (uint32_t i = 0; i < F_CNT; i++)
     {
@@ -425,6 +430,12 @@ static ax_status parse(ax_task *t, open_op *o)
         AX_TRY(ax_mt_streams_make(t, p));
     if (b[F_COUNT] == NULL)
         AX_TRY(count_rows(t, o));
+    if (b[F_SOURCES] != NULL)
+    {
+        AX_TRY(in_file(t, o, "source_parts.dat",
+                       ax_mt_sources_parse(t, p, b[F_SOURCES]->data, b[F_SOURCES]->len)));
+        p->row_exists = -1; /* it tells of rows of other parts */
+    }
     AX_TRY(ax_mt_mutations_apply(t, p));
     return ax_mt_schema_make(t, p);
 }
@@ -468,7 +479,25 @@ static ax_status load_keys(ax_task *t, open_op *o)
     return AX_OK;
 }
 
-static ax_status done(ax_task *t, open_op *o, ax_fmt_event *ev)
+static ax_status patches(ax_task *t, open_op *o, ax_fmt_event *ev)
+{
+    ax_mt_part *p = o->part;
+    bool all = true;
+
+    if (o->patches != NULL)
+        AX_TRY(ax_mt_patches_step(t, o->patches, ev, &all));
+    if (!all)
+        return AX_OK;
+    p->base.nrows = ax_mt_hides_rows(p) ? -1 : p->rows;
+    o->state = OPENED;
+    o->part = NULL;
+    ev->step = AX_STEP_DONE;
+    ev->file = &p->base;
+    return AX_OK;
+}
+
+/* The part itself is known. */
+static ax_status complete(ax_task *t, open_op *o, ax_fmt_event *ev)
 {
     ax_mt_part *p = o->part;
 
@@ -480,12 +509,10 @@ static ax_status done(ax_task *t, open_op *o, ax_fmt_event *ev)
         AX_TRY(ax_mt_skips_find(t, p));
     }
     AX_TRY(ax_mt_splits_make(t, p));
-    p->base.nrows = p->row_exists >= 0 ? -1 : p->rows;
-    o->state = OPENED;
-    o->part = NULL;
-    ev->step = AX_STEP_DONE;
-    ev->file = &p->base;
-    return AX_OK;
+    if (!only_listed(o) && p->rows > 0)
+        AX_TRY(ax_mt_patches_begin(t, o->a, p, o->in.meta_budget, &o->patches));
+    o->state = PATCHES;
+    return patches(t, o, ev);
 }
 
 static ax_status take_marks(ax_task *t, open_op *o)
@@ -550,17 +577,19 @@ static ax_status step(ax_task *t, open_op *o, ax_fmt_event *ev)
             AX_TRY(parse(t, o));
             marks = any_marks(o->part);
             if (marks == NULL || marks->size == 0)
-                return done(t, o, ev);
+                return complete(t, o, ev);
             o->open[0] = (ax_io_req){.kind = AX_IO_OPEN, .uri = marks->path};
             ask(o, o->open, 1, MARKS_OPEN, ev);
             return AX_OK;
         case MARKS_OPEN:
             return read_opened(t, o, MARKS_READ, ev);
-        default:
+        case MARKS_READ:
             marks = any_marks(o->part);
             AX_TRY(in_file(t, o, marks->name, take_marks(t, o)));
             release(o);
-            return done(t, o, ev);
+            return complete(t, o, ev);
+        default:
+            return patches(t, o, ev);
     }
 }
 

@@ -321,7 +321,7 @@ bool ax_mt_part_bounds(const ax_mt_conv *c, const ax_mt_part *p, ax_bounds *out)
     }
     else
         return false;
-    out->rows = p->row_exists < 0 ? p->rows : -1;
+    out->rows = ax_mt_hides_rows(p) ? -1 : p->rows;
     note_nulls(&(side){lo, false}, &(side){hi, false}, c->column->type, out);
     if (!c->ordered && !same_value(lo, hi))
         return true;
@@ -330,9 +330,9 @@ bool ax_mt_part_bounds(const ax_mt_conv *c, const ax_mt_part *p, ax_bounds *out)
     /* NaN is no minimum or maximum of ClickHouse's, and sorts last in keys. */
     if (c->src->id == MT_FLOAT && c->column->minmax == lo)
         out->has_max = false;
-    if (out->has_max && p->row_exists < 0)
+    if (out->has_max && !ax_mt_hides_rows(p))
         out->max_exact = true;
-    if (out->has_min && p->row_exists < 0)
+    if (out->has_min && !ax_mt_hides_rows(p))
         out->min_exact = true;
     return true;
 }
@@ -375,7 +375,7 @@ static bool box_bounds(void *self, uint32_t col, ax_bounds *out)
     const ax_mt_conv *c = &o->bind->conv[col];
     const ax_mt_keys *keys = o->part->keys;
 
-    if (c->column == NULL)
+    if (c->column == NULL || c->column->patched)
         return false;
     if ((o->allow & AX_ALLOW_MINMAX) == 0 || !ax_mt_part_bounds(c, o->part, out))
         *out = (ax_bounds){.nulls = nullable(c->column->type) ? -1 : 0, .rows = -1};

@@ -39,7 +39,7 @@ static ax_status note(ax_task *t, const ax_mt_scan *s, uint32_t i, ax_status st)
 static const ax_mt_column *column_of(const ax_mt_scan *s, uint32_t i)
 {
     if (i == s->req.ncolumns)
-        return &s->part->column[s->part->row_exists];
+        return s->part->row_exists >= 0 ? &s->part->column[s->part->row_exists] : NULL;
     if (s->bind->base.constant[s->req.columns[i]])
         return NULL;
     return s->bind->conv[s->req.columns[i]].column;
@@ -48,7 +48,7 @@ static const ax_mt_column *column_of(const ax_mt_scan *s, uint32_t i)
 static ax_status allocate(ax_task *t, ax_arena *a, ax_mt_scan *s)
 {
     const ax_mt_part *p = s->part;
-    uint32_t n = s->req.ncolumns + (p->row_exists >= 0), i, k;
+    uint32_t n = s->req.ncolumns + ax_mt_hides_rows(p), i, k;
     const ax_mt_column *c;
 
     s->ncol = n;
@@ -134,11 +134,16 @@ ax_status ax_mt_scan_begin(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_f
                          .verify = (req->allow & AX_ALLOW_CHECKSUMS) != 0};
     AX_TRY(refused(t, s));
     AX_TRY(allocate(t, a, s));
-    if (p->row_exists >= 0)
+    if (ax_mt_hides_rows(p))
         s->w.by_filter[req->ncolumns] = true;
     AX_TRY(note(t, s, UINT32_MAX, init_columns(t, a, s)));
     s->win.batch = &s->w.batch;
     AX_TRY(ax_fmt_window_open(t, &s->w));
+    if (ax_mt_patching_begin(t, a, s->bind, req, &s->patching) != AX_OK)
+    {
+        ax_fmt_window_close(&s->w);
+        return t->err.code;
+    }
     *out = (ax_fmt_op *) s;
     return AX_OK;
 }
@@ -147,6 +152,8 @@ void ax_mt_scan_end(ax_fmt_op *op)
 {
     ax_mt_scan *s = (ax_mt_scan *) op;
 
+    ax_mt_patching_end(s->patching);
+    s->patching = NULL;
     ax_fmt_window_close(&s->w);
     ax_mt_release_io(s);
     for (uint32_t i = 0; i < s->ncol; i++)
@@ -272,7 +279,15 @@ static void shorten(ax_mt_scan *s, uint32_t n)
             s->w.batch.col[i].n = n;
 }
 
-/* Convert once more what failed in a row that is not selected, with a null in its place. */
+/* Does anybody want what the part has in a row of the window? */
+static bool wants(const ax_mt_scan *s, uint32_t i, uint32_t row)
+{
+    return ax_fmt_window_wants(&s->w, row) &&
+           (s->patching == NULL ||
+            !ax_mt_patching_has(s->patching, i, s->row0 + s->w.row + row));
+}
+
+/* Convert once more what failed in a row that nobody wants, with a null in its place. */
 static ax_status convert_selected(ax_task *t, ax_mt_scan *s, uint32_t i, ax_mt_vals *v,
                                   ax_vec *out, uint32_t *fail_row)
 {
@@ -283,7 +298,7 @@ static ax_status convert_selected(ax_task *t, ax_mt_scan *s, uint32_t i, ax_mt_v
     AX_NEW(t, mask, (uint8_t *) ax_arena_values(s->w.batch.arena, s->w.n + 1));
     for (uint32_t k = 0; k < s->w.n; k++)
     {
-        bool wanted = ax_fmt_window_wants(&s->w, k);
+        bool wanted = wants(s, i, k);
 
         mask[k] = !wanted || (null != NULL && null[k]);
         if (c.not_null && wanted && mask[k])
@@ -298,7 +313,8 @@ static ax_status convert_selected(ax_task *t, ax_mt_scan *s, uint32_t i, ax_mt_v
                           &s->labels[i], out, fail_row);
 }
 
-static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
+/* Values of the part. */
+static ax_status read_stored(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
 {
     const ax_mt_conv *c = s->raw[i] != NULL ? s->raw[i] : &s->bind->conv[s->req.columns[i]];
     const ax_mt_node *node = s->col[i].column->node;
@@ -308,7 +324,7 @@ static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
 
     AX_TRY(note(t, s, i, ax_mt_col_read(t, &s->col[i], &s->win, s->row0 + s->w.row, s->w.n, &v)));
     st = ax_mt_conv_vec(t, c, node, &v, s->w.n, &s->win, s->arena, &s->labels[i], out, &fail_row);
-    if (st != AX_OK && fail_row != UINT32_MAX && !ax_fmt_window_wants(&s->w, fail_row))
+    if (st != AX_OK && fail_row != UINT32_MAX && !wants(s, i, fail_row))
     {
         ax_error_clear(&t->err);
         st = convert_selected(t, s, i, &v, out, &fail_row);
@@ -322,6 +338,14 @@ static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
     if (fail_row == 0)
         return AX_OK;
     return ax_mt_conv_vec(t, c, node, &v, s->w.n, &s->win, s->arena, &s->labels[i], out, &fail_row);
+}
+
+static ax_status read_column(ax_task *t, ax_mt_scan *s, uint32_t i, ax_vec *out)
+{
+    AX_TRY(read_stored(t, s, i, out));
+    if (s->patching == NULL || s->w.n == 0)
+        return AX_OK;
+    return ax_mt_patching_apply(t, s->w.batch.arena, s->patching, i, s->row0 + s->w.row, out);
 }
 
 /* Somebody looks at the characters of the rows that are still selected. */
@@ -362,21 +386,32 @@ static ax_status decode(ax_task *t, ax_mt_scan *s, uint32_t i)
 
 /* ---- filters --------------------------------------------------------------------------------- */
 
-/* Take deleted rows out. */
+/* Take rows out that a lightweight DELETE removed, also one in a patch part. */
 static ax_status row_exists(ax_task *t, ax_mt_scan *s)
 {
     uint32_t i = s->req.ncolumns, n = 0;
+    bool exists[AX_BATCH_ROWS];
     ax_mt_vals v = {0};
 
-    if (s->part->row_exists < 0 || s->w.done[i])
+    if (!ax_mt_hides_rows(s->part) || s->w.done[i])
         return AX_OK;
     s->w.done[i] = true;
-    AX_CHECK(t, s->part->column[s->part->row_exists].type->width == 1 && s->col[i].column != NULL,
-             AX_ECORRUPT, "column _row_exists has type %s",
-             s->part->column[s->part->row_exists].type->text);
-    AX_TRY(note(t, s, i, ax_mt_col_read(t, &s->col[i], &s->win, s->row0 + s->w.row, s->w.n, &v)));
+    memset(exists, true, sizeof exists);
+    if (s->part->row_exists >= 0)
+    {
+        AX_CHECK(t, s->part->column[s->part->row_exists].type->width == 1 &&
+                        s->col[i].column != NULL,
+                 AX_ECORRUPT, "column _row_exists has type %s",
+                 s->part->column[s->part->row_exists].type->text);
+        AX_TRY(note(t, s, i, ax_mt_col_read(t, &s->col[i], &s->win, s->row0 + s->w.row, s->w.n,
+                                            &v)));
+        for (uint32_t k = 0; k < s->w.n; k++)
+            exists[k] = v.data[k] != 0;
+    }
+    if (s->patching != NULL)
+        ax_mt_patching_exists(s->patching, s->row0 + s->w.row, s->w.n, exists);
     for (uint32_t k = 0; k < s->w.n; k++)
-        if (v.data[k] != 0)
+        if (exists[k])
             s->alive[n++] = (uint16_t) k;
     if (n == s->w.n)
         return AX_OK;
@@ -458,11 +493,20 @@ static ax_status window(ax_task *t, ax_mt_scan *s, ax_fmt_event *ev, bool *stop)
     return AX_OK;
 }
 
+static void begin_patches(ax_mt_scan *s)
+{
+    const ax_mt_part *p = s->part;
+    uint64_t from = p->row_at[s->g0], to = p->row_at[s->g1], end = s->row0 + s->nrows;
+
+    ax_mt_patching_run(s->patching, from > s->row0 ? from : s->row0, to < end ? to : end);
+    s->patches_wanted = true;
+}
+
 static ax_status run(ax_task *t, ax_mt_scan *s, ax_fmt_event *ev)
 {
     for (;;)
     {
-        bool stop, fresh = false, any = false;
+        bool stop, ready, fresh = false, any = false;
 
         AX_CHECK(t, !ax_task_stopped(t), AX_ESTOPPED, "query stopped");
         if (!s->w.active)
@@ -470,10 +514,19 @@ static ax_status run(ax_task *t, ax_mt_scan *s, ax_fmt_event *ev)
             if (s->w.raised || !next_window(s, &fresh))
                 break;
             begin_window(s);
+            if (fresh && s->patching != NULL)
+                begin_patches(s);
             if (fresh)
                 AX_TRY(ax_mt_ask_bytes(t, s, filter_first(s) ? s->w.by_filter : NULL, &any));
             if (any)
                 return wait(s, STATE_WAIT, ev);
+        }
+        if (s->patches_wanted)
+        {
+            AX_TRY(ax_mt_patching_step(t, s->patching, ev, &ready));
+            if (!ready)
+                return AX_OK;
+            s->patches_wanted = false;
         }
         AX_TRY(window(t, s, ev, &stop));
         if (stop)

@@ -48,6 +48,8 @@ typedef struct ax_mt_scan
     uint32_t range_no, nranges;
     ax_fmt_window w;          /* with ncol columns; _row_exists is one of the filter's */
     uint16_t *alive;          /* [2048] rows that are not deleted */
+    struct ax_mt_patching *patching; /* patch parts have values of the columns; or NULL */
+    bool patches_wanted;      /* those of the run are not there yet */
 } ax_mt_scan;
 
 /* May the text of this column be read unchecked, and checked when somebody looks at it?  Then the
@@ -68,6 +70,27 @@ ax_status ax_mt_take_marks(ax_task *t, ax_mt_scan *s) AX_MUST_USE;
 /* The bytes of the run for columns c with column[c] (NULL: all) that were not asked for yet. */
 ax_status ax_mt_ask_bytes(ax_task *t, ax_mt_scan *s, const bool *column, bool *any) AX_MUST_USE;
 ax_status ax_mt_take_bytes(ax_task *t, ax_mt_scan *s) AX_MUST_USE;
+
+/* Values that patch parts have for the run; column c as in req.columns, and req.ncolumns: whether
+ * rows exist.  begin: *out NULL when no patch part has one of the columns.  run: the rows [from, to)
+ * of the part are next; step until *ready. */
+typedef struct ax_mt_patching ax_mt_patching;
+ax_status ax_mt_patching_begin(ax_task *t, ax_arena *a, const ax_mt_bind *b, const ax_scan_req *req,
+                               ax_mt_patching **out) AX_MUST_USE;
+void ax_mt_patching_run(ax_mt_patching *x, uint64_t from, uint64_t to);
+ax_status ax_mt_patching_step(ax_task *t, ax_mt_patching *x, ax_fmt_event *ev, bool *ready)
+    AX_MUST_USE;
+void ax_mt_patching_end(ax_mt_patching *x); /* NULL is allowed */
+
+/* Has a patch part a value for row `row` of the part? */
+bool ax_mt_patching_has(const ax_mt_patching *x, uint32_t c, uint64_t row);
+
+/* The values of rows [row, row + v->n) in *v, where there are such; new memory in arena a. */
+ax_status ax_mt_patching_apply(ax_task *t, ax_arena *a, const ax_mt_patching *x, uint32_t c,
+                               uint64_t row, ax_vec *v) AX_MUST_USE;
+
+/* exists[i]: does row + i exist?  Rows of which nothing is known are left alone. */
+void ax_mt_patching_exists(const ax_mt_patching *x, uint64_t row, uint32_t n, bool *exists);
 
 /* The run is over. */
 void ax_mt_forget_bytes(ax_mt_scan *s);

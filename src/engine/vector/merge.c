@@ -1,8 +1,8 @@
-/* Rows of nested columns: puts rows that stand in several gathered vectors into one vector.
+/* Rows of several vectors: puts rows that stand in several gathered vectors into one vector.
  *
- * A kept row holds the address of the vector it came with and its number in there; the vector is
- * what ax_vec_gather makes: FLAT, VIEW, DOC, LIST, STRUCT or MAP, never an encoding. */
-#include "exec/order_int.h"
+ * The vectors are what ax_vec_gather makes: FLAT, VIEW, DOC, LIST, STRUCT or MAP, never an
+ * encoding. */
+#include "vector/vector.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ static ax_status merge_bytes(ax_task *t, ax_arena *a, const from *f, bool copy, 
         bool doc = v->kind == AX_VK_DOC;
 
         AX_CHECK(t, doc == (out->kind == AX_VK_DOC) && (!doc || v->u.doc.form == out->u.doc.form),
-                 AX_EUNSUPPORTED, "documents of different forms cannot be ordered together");
+                 AX_EUNSUPPORTED, "documents of different forms cannot stand together");
         ptr[k] = doc ? v->u.doc.ptr[f->i[k]] : v->u.view.ptr[f->i[k]];
         len[k] = doc ? v->u.doc.len[f->i[k]] : v->u.view.len[f->i[k]];
         if (out->null != NULL && out->null[k])
@@ -66,7 +66,7 @@ static ax_status merge_fixed(ax_task *t, ax_arena *a, const from *f, ax_vec *out
     size_t width = ax_phys_width(out->type.phys);
     uint8_t *o;
 
-    AX_CHECK(t, width > 0, AX_EUNSUPPORTED, "rows with columns of type %s cannot be ordered",
+    AX_CHECK(t, width > 0, AX_EUNSUPPORTED, "rows with columns of type %s cannot be put together",
              ax_type_name(out->type.id));
     AX_NEW(t, o, ax_arena_values(a, width * f->n));
     out->u.data = o;
@@ -149,8 +149,8 @@ static ax_status merge(ax_task *t, ax_arena *a, const from *f, bool copy, ax_vec
     }
 }
 
-ax_status ax_order_merge(ax_task *t, ax_arena *a, const ax_vec *const *v, const uint32_t *i,
-                         uint32_t n, bool copy, ax_vec *out)
+ax_status ax_vec_merge(ax_task *t, ax_arena *a, const ax_vec *const *v, const uint32_t *i,
+                       uint32_t n, bool copy, ax_vec *out)
 {
     return merge(t, a, &(from){v, i, n}, copy, out);
 }
