@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ABSORB_ROWS 256u
+#define AHEAD_BYTES 1024u /* chunks lie on scattered pages: no hardware reads ahead */
 
 typedef struct builder
 {
@@ -176,7 +177,10 @@ static ax_status take_all(builder *b, const ax_ht_rows *rows)
 
         if (fixed)
             for (; row < end; row += row_bytes)
+            {
+                __builtin_prefetch(row + AHEAD_BYTES);
                 AX_TRY(take(b, row));
+            }
         else
             for (; row < end; row += row_bytes + ax_ht_str_bytes(lay, ax_ht_img(lay, row)))
                 AX_TRY(take(b, row));

@@ -108,6 +108,7 @@ AX_HT_INLINE uint8_t *ax_ht_row_fast(const ax_ht_layout *lay, ax_ht_shape shape,
 
     if (row + lay->row_bytes > rows->end)
         return NULL;
+    ax_ht_prefetch_free(rows);
     if (lay->stored_hash)
         *w++ = hash;
     for (uint32_t k = 0; k < ax_ht_shape_words(lay, shape); k++)

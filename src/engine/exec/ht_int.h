@@ -235,6 +235,13 @@ static inline void ax_ht_rows_close(ax_ht_rows *rows)
         rows->last->used_bytes = (uint64_t) (rows->at - (uint8_t *) (rows->last + 1));
 }
 
+/* Rows are appended to hundreds of places in turn, and stores to lines that are in no cache hold up
+ * all later ones: fetch the lines to come for writing. */
+static inline void ax_ht_prefetch_free(const ax_ht_rows *rows)
+{
+    __builtin_prefetch(rows->at + 128, 1);
+}
+
 /* Take a chunk that nobody uses any more. */
 void ax_ht_spare_put(ax_ht_spare *s, ax_ht_chunk *c);
 
@@ -243,6 +250,9 @@ ax_status ax_ht_dir_grow(ax_task *t, ax_arena *mem, const ax_ht_layout *lay, ax_
     AX_MUST_USE;
 uint8_t *ax_ht_dir_find(const ax_ht_layout *lay, const ax_ht_dir *d, uint64_t hash,
                         const uint64_t *img);
+
+/* A directory is at most 5/8 full: a power of two, so on average less than half. */
+#define AX_HT_DIR_LIMIT(slots) ((slots) / 8 * 5)
 
 #define AX_HT_PTR_MASK 0xffffffffffffull
 static inline uint64_t ax_ht_slot_of(const ax_ht_dir *d, uint64_t hash)

@@ -16,6 +16,7 @@
 #define OWN_LEAST_ROWS 1024u
 #define PREFETCH_ROWS 16u
 #define CACHE_BYTES ((uint64_t) 512 << 10) /* half of a second-level cache */
+#define PARTITION_BYTES 1e6 /* estimated, of one that is built: more partitions cost in staging */
 #define BYPASS_ROWS ((uint64_t) 256 << 10)
 #define RECENT_PAYS 8u /* one row in so many that would be staged must be found there */
 #define THAW_ROWS ((uint64_t) 512 << 10)
@@ -25,14 +26,13 @@
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
+/* Only a table that is frozen has partitions, so an estimate of few groups is as good as none. */
 static uint32_t partition_bits(const ax_ht_layout *lay, double est_groups)
 {
     double bytes = est_groups * 2 * (lay->row_bytes + 16);
-    uint32_t bits = 6;
+    uint32_t bits = 8;
 
-    if (est_groups <= 0)
-        return 8;
-    while (bits < 12 && bytes > (double) CACHE_BYTES * (double) (1u << bits))
+    while (bits < 12 && bytes > PARTITION_BYTES * (double) (1u << bits))
         bits++;
     return bits;
 }

@@ -111,6 +111,7 @@ uint8_t *ax_ht_row_add(ax_arena *mem, const ax_ht_layout *lay, ax_ht_rows *rows,
         return NULL;
     row = rows->at;
     rows->at += need;
+    ax_ht_prefetch_free(rows);
     rows->n++;
     w = (uint64_t *) (void *) row;
     if (lay->stored_hash)
@@ -168,7 +169,7 @@ static ax_status dir_alloc(ax_task *t, ax_arena *mem, ax_ht_dir *d, uint64_t slo
     }
     d->slot = (uint64_t *) p;
     d->mask = slots - 1;
-    d->limit = slots / 2;
+    d->limit = AX_HT_DIR_LIMIT(slots);
     return AX_OK;
 }
 
@@ -176,7 +177,7 @@ ax_status ax_ht_dir_init(ax_task *t, ax_arena *mem, ax_ht_dir *d, uint64_t expec
 {
     uint64_t slots = 256;
 
-    while (slots < expect * 2)
+    while (AX_HT_DIR_LIMIT(slots) < expect)
         slots *= 2;
     d->n = 0;
     return dir_alloc(t, mem, d, slots);
