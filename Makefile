@@ -215,7 +215,8 @@ corpus: axq
 	@status=0; test/corpus/parquet.sh || status=1; \
 	  $(PYTHON) test/corpus/parquet_content.py || status=1; \
 	  test/corpus/mergetree.sh || status=1; \
-	  test/corpus/mergetree_states.sh || status=1; exit $$status
+	  test/corpus/mergetree_states.sh || status=1; \
+	  PYTHON=$(PYTHON) test/corpus/clickhouse.sh || status=1; exit $$status
 
 # Lines of the readers that the kept fuzz inputs run through.
 .PHONY: coverage

@@ -398,6 +398,8 @@ typedef struct ax_mt_part
     const ax_mt_member *skip_pack; /* skp_idx.packed, where skip indexes may be; or NULL */
     struct ax_mt_source *source;  /* [nsources] a patch part: the parts whose rows it changes */
     uint32_t nsources;
+    const char *source_key;       /* and the sorting key, whose columns it has besides those that it
+                                   * changes; NULL: it has not */
     struct ax_mt_patch *patch;    /* [npatches] patch parts that change rows of this part */
     uint32_t npatches;
     bool patched_away;            /* some of them delete rows */
@@ -471,7 +473,7 @@ typedef struct ax_mt_patch
 {
     ax_mt_part *part;             /* owned reference */
     ax_mt_source *source;         /* [part->nsources] */
-    bool here, moved;             /* it may have rows of the part itself, of parts merged into it */
+    bool here, moved;             /* it may have rows by their number in the part, by their block */
     _Atomic(const ax_mt_patch_rows *) rows; /* NULL: not loaded yet */
 } ax_mt_patch;
 
@@ -484,6 +486,9 @@ ax_status ax_mt_patches_step(ax_task *t, ax_mt_patch_opening *o, ax_fmt_event *e
 void ax_mt_patches_end(ax_mt_patch_opening *o); /* NULL is allowed */
 
 ax_status ax_mt_sources_parse(ax_task *t, ax_mt_part *p, const uint8_t *s, size_t n) AX_MUST_USE;
+
+/* The column of that name if patch part q changes it, or NULL. */
+const ax_mt_column *ax_mt_patch_column(const ax_mt_part *q, const char *name);
 
 /* By its name: the newest change that the part has; the block of which all its rows are, false: it
  * may be of several. */
@@ -846,7 +851,7 @@ typedef struct ax_mt_bind
 /* Columns that ClickHouse keeps for itself, as they are bound in patch parts. */
 enum
 {
-    MT_P_PART, MT_P_OFFSET, MT_P_VERSION, MT_P_BLOCK, MT_P_BLOCK_OFFSET, MT_P_EXISTS, MT_P_CNT
+    MT_P_PART, MT_P_VERSION, MT_P_BLOCK, MT_P_BLOCK_OFFSET, MT_P_OFFSET, MT_P_EXISTS, MT_P_CNT
 };
 
 /* A patch part and what it has of the declared columns. */

@@ -461,7 +461,7 @@ static ax_status load_keys(ax_task *t, open_op *o)
     const char *key = ax_mt_option(o->in.options, "primary_key", &nkey);
     const ax_buf *b = o->buf[F_PRIMARY];
 
-    if (b != NULL)
+    if (b != NULL && p->source_key == NULL)
         AX_TRY(in_file(t, o, o->member[F_PRIMARY]->name,
                        ax_mt_keys_load(t, p, o->a, key, nkey, b->data, b->len,
                                        strcmp(o->member[F_PRIMARY]->name, "primary.cidx") == 0)));

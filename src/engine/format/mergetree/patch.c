@@ -1,11 +1,14 @@
 /* Patch parts: what a lightweight UPDATE or DELETE wrote beside the parts that it changes.
  *
  * A patch part is a part whose rows are new values of some columns, each with the row that gets
- * them: by the part and its number in the part, and by the block it was inserted with and its
- * number in the block.  While the part is what it was, the number tells; when it was merged or
- * mutated, the block does.  source_parts.dat names the parts whose rows are changed:
+ * them: the block it was inserted with and its number in the block, and in old ones the part and
+ * its number in the part.  In those the number tells while the part is what it was; when it was
+ * merged or mutated, and in new ones always, the block does.  New ones have the columns of the
+ * sorting key besides, by which ClickHouse finds rows of one block; we need them not.
+ * source_parts.dat names the parts whose rows are changed:
  *
- *      u8 0; u64 n; n * { string name; u64 first, last version of the rows that change it }
+ *      u8 0, or 1 and the sorting key as a string; u64 n;
+ *      n * { string name; u64 first, last version of the rows that change it }
  *
  * A row counts when its version is above that of the part, which has all changes up to there.
  *
@@ -93,11 +96,16 @@ ax_status ax_mt_sources_parse(ax_task *t, ax_mt_part *p, const uint8_t *s, size_
 {
     ax_cur c = ax_cur_make(s, n);
     uint8_t version = ax_cur_u8(&c);
-    uint64_t count = ax_cur_u64(&c);
+    uint64_t count, nkey = version == 1 ? ax_cur_varint(&c) : 0;
+    const uint8_t *key = ax_cur_take(&c, nkey);
 
-    AX_CHECK(t, version == 0, AX_EUNSUPPORTED, "source_parts.dat has version %u, which is not known",
-             version);
-    AX_CHECK(t, !c.bad && count <= ax_cur_left(&c) / 17, AX_ECORRUPT, "source_parts.dat is cut off");
+    AX_CHECK(t, version <= 1, AX_EUNSUPPORTED,
+             "source_parts.dat has version %u, which is not known", version);
+    count = ax_cur_u64(&c);
+    AX_CHECK(t, !c.bad && count <= ax_cur_left(&c) / 17, AX_ECORRUPT,
+             "source_parts.dat is cut off");
+    if (version == 1)
+        AX_NEW(t, p->source_key, ax_arena_strndup(p->base.arena, (const char *) key, nkey));
     AX_NEW(t, p->source, (ax_mt_source *) ax_arena_alloc0(p->base.arena,
                                                           (count + 1) * sizeof *p->source));
     for (uint64_t i = 0; i < count; i++)
@@ -114,6 +122,62 @@ ax_status ax_mt_sources_parse(ax_task *t, ax_mt_part *p, const uint8_t *s, size_
     AX_CHECK(t, c.p == c.end, AX_ECORRUPT, "source_parts.dat goes on behind its last part");
     p->nsources = (uint32_t) count;
     return AX_OK;
+}
+
+static bool in_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           c == '_' || c == '.';
+}
+
+/* Is the column one of a key's?  Columns are words, or stand between backquotes; words before a
+ * parenthesis are functions. */
+static bool key_has(const char *key, const char *name)
+{
+    for (const char *s = key; *s != '\0';)
+    {
+        const char *c = name;
+        char quote = *s;
+
+        if (quote == '`' || quote == '\'')
+        {
+            bool same = quote == '`';
+
+            for (s++; *s != '\0' && *s != quote; s++)
+            {
+                s += *s == '\\' && s[1] != '\0';
+                same = same && *c == *s;
+                c += same;
+            }
+            s += *s != '\0';
+            if (same && *c == '\0')
+                return true;
+        }
+        else if (in_word(*s))
+        {
+            const char *end = s;
+
+            while (in_word(*end))
+                end++;
+            if (*end != '(' && strlen(name) == (size_t) (end - s) &&
+                memcmp(s, name, (size_t) (end - s)) == 0)
+                return true;
+            s = end;
+        }
+        else
+            s++;
+    }
+    return false;
+}
+
+const ax_mt_column *ax_mt_patch_column(const ax_mt_part *q, const char *name)
+{
+    if (q->source_key != NULL && key_has(q->source_key, name))
+        return NULL;
+    for (uint32_t i = 0; i < q->ncolumns; i++)
+        if (!q->column[i].dropped && strcmp(q->column[i].name, name) == 0)
+            return &q->column[i];
+    return NULL;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -220,8 +284,8 @@ static ax_status take(ax_task *t, ax_mt_patch_opening *o, ax_mt_part *q)
 
         e->source[i].of_part = e->source[i].max_version > o->version &&
                                (same || lies_in(e->source[i].name, p->name));
-        e->here |= e->source[i].of_part && same;
-        e->moved |= e->source[i].of_part && !same;
+        e->here |= e->source[i].of_part && same && q->source_key == NULL;
+        e->moved |= e->source[i].of_part && !(same && q->source_key == NULL);
     }
     if (q->rows == 0 || !(e->here || e->moved))
     {

@@ -86,7 +86,9 @@ static ax_status bind_patch(ax_task *t, ax_arena *a, ax_mt_bind *b, const ax_bin
     for (uint32_t i = 0; i < MT_P_CNT; i++)
     {
         AX_TRY(bind_fixed(t, a, patch->part, i, &col[i], &out->bind->conv[i], &found));
-        AX_CHECK(t, found || i == MT_P_EXISTS, AX_ECORRUPT, "patch part lacks column %s",
+        AX_CHECK(t, found || i == MT_P_EXISTS ||
+                        (i == MT_P_OFFSET && patch->part->source_key != NULL),
+                 AX_ECORRUPT, "patch part lacks column %s",
                  fixed[i].name);
         out->exists = found;
     }
@@ -96,7 +98,7 @@ static ax_status bind_patch(ax_task *t, ax_arena *a, ax_mt_bind *b, const ax_bin
         const char **path;
 
         out->col[i] = -1;
-        if (name == NULL || column_named(patch->part, name) == NULL ||
+        if (name == NULL || ax_mt_patch_column(patch->part, name) == NULL ||
             b->conv[i].refused != NULL)
             continue;
         AX_NEW(t, path, (const char **) ax_arena_alloc(a, sizeof *path));
@@ -133,7 +135,7 @@ static ax_status bind_place(ax_task *t, ax_arena *a, ax_mt_part *p, ax_mt_patche
 static bool changes(const ax_mt_patched *x, const char *name)
 {
     for (uint32_t k = 0; k < x->n; k++)
-        if (column_named(x->patch[k].patch->part, name) != NULL)
+        if (ax_mt_patch_column(x->patch[k].patch->part, name) != NULL)
             return true;
     return false;
 }

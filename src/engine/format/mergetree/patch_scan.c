@@ -202,7 +202,7 @@ static const ax_mt_source *source_named(const ax_mt_patch *e, const ax_value *na
     return NULL;
 }
 
-/* Rows of a batch with the columns before MT_P_EXISTS. */
+/* Rows of a batch with the columns before MT_P_EXISTS, or before MT_P_OFFSET. */
 static ax_status load_batch(ax_task *t, ax_mt_patching *x, const ax_mt_patch *e, const ax_batch *b)
 {
     ax_mt_patch_rows *r = &x->loading;
@@ -214,7 +214,7 @@ static ax_status load_batch(ax_task *t, ax_mt_patching *x, const ax_mt_patch *e,
         ax_mt_patch_row add = {.row = b->row0 + row};
         const ax_mt_source *s;
 
-        for (uint32_t k = 0; k < MT_P_EXISTS; k++)
+        for (uint32_t k = 0; k < b->ncols; k++)
             v[k] = ax_vec_value(&b->col[k], row);
         s = source_named(e, &v[MT_P_PART]);
         AX_CHECK(t, s != NULL, AX_ECORRUPT,
@@ -222,7 +222,7 @@ static ax_status load_batch(ax_task *t, ax_mt_patching *x, const ax_mt_patch *e,
         add.version = (uint64_t) v[MT_P_VERSION].u.i;
         if (!s->of_part || add.version <= x->version)
             continue;
-        if (strcmp(s->name, x->part->name) != 0)
+        if (!e->here || strcmp(s->name, x->part->name) != 0)
         {
             add.key[0] = (uint64_t) v[MT_P_BLOCK].u.i;
             add.key[1] = (uint64_t) v[MT_P_BLOCK_OFFSET].u.i;
@@ -240,8 +240,8 @@ static ax_status load_batch(ax_task *t, ax_mt_patching *x, const ax_mt_patch *e,
 
 static ax_status load(ax_task *t, ax_mt_patching *x, ax_fmt_event *ev, bool *waits)
 {
-    static const uint32_t cols[MT_P_EXISTS] = {MT_P_PART, MT_P_OFFSET, MT_P_VERSION, MT_P_BLOCK,
-                                               MT_P_BLOCK_OFFSET};
+    static const uint32_t cols[MT_P_EXISTS] = {MT_P_PART, MT_P_VERSION, MT_P_BLOCK,
+                                               MT_P_BLOCK_OFFSET, MT_P_OFFSET};
 
     *waits = false;
     for (; x->current < x->n; x->current++)
@@ -259,7 +259,8 @@ static ax_status load(ax_task *t, ax_mt_patching *x, ax_fmt_event *ev, bool *wai
             memset(&x->loading, 0, sizeof x->loading);
             x->here_cap = x->moved_cap = 0;
             AX_TRY(rows_to_load(t, x, b->patch, &rows));
-            AX_TRY(inner_begin(t, x, b->bind, 0, &rows, cols, MT_P_EXISTS));
+            AX_TRY(inner_begin(t, x, b->bind, 0, &rows, cols,
+                               b->patch->here ? MT_P_EXISTS : MT_P_OFFSET));
         }
         do
         {
@@ -313,6 +314,23 @@ static ax_status find_here(ax_task *t, ax_mt_patching *x)
     return AX_OK;
 }
 
+/* The part is one block, whose numbers are those of its rows. */
+static ax_status find_block(ax_task *t, ax_mt_patching *x)
+{
+    uint64_t block = x->bind->patched->block;
+
+    for (uint32_t i = 0; i < x->n; i++)
+    {
+        one *p = &x->patch[i];
+        const ax_mt_patch_rows *r = atomic_load_explicit(&p->b->patch->rows, memory_order_acquire);
+
+        for (uint32_t k = ax_mt_patch_find(r->moved, r->nmoved, block, x->from);
+             k < r->nmoved && r->moved[k].key[0] == block && r->moved[k].key[1] < x->to; k++)
+            AX_TRY(add_hit(t, x, p, r->moved[k].key[1], &r->moved[k]));
+    }
+    return AX_OK;
+}
+
 /* By the place where row `row` of the part was inserted. */
 static ax_status find_place(ax_task *t, ax_mt_patching *x, uint64_t row, uint64_t block,
                             uint64_t in_block)
@@ -359,11 +377,7 @@ static ax_status places(ax_task *t, ax_mt_patching *x, ax_fmt_event *ev, bool *w
     if (!x->by_place)
         return AX_OK;
     if (!d->has_place[0] && !d->has_place[1])
-    {
-        for (uint64_t row = x->from; row < x->to; row++)
-            AX_TRY(find_place(t, x, row, d->block, row));
-        return AX_OK;
-    }
+        return find_block(t, x);
     if (x->in.op == NULL)
     {
         AX_NEW(t, r, (ax_rowrange *) ax_arena_alloc(x->arena, sizeof *r));
@@ -647,8 +661,8 @@ static ax_status columns_of(ax_task *t, ax_arena *a, const ax_scan_req *req,
     return AX_OK;
 }
 
-ax_status ax_mt_patching_begin(ax_task *t, ax_arena *a, const ax_mt_bind *b, const ax_scan_req *req,
-                               ax_mt_patching **out)
+ax_status ax_mt_patching_begin(ax_task *t, ax_arena *a, const ax_mt_bind *b,
+                               const ax_scan_req *req, ax_mt_patching **out)
 {
     ax_mt_patching *x;
 

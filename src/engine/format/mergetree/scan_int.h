@@ -72,11 +72,11 @@ ax_status ax_mt_ask_bytes(ax_task *t, ax_mt_scan *s, const bool *column, bool *a
 ax_status ax_mt_take_bytes(ax_task *t, ax_mt_scan *s) AX_MUST_USE;
 
 /* Values that patch parts have for the run; column c as in req.columns, and req.ncolumns: whether
- * rows exist.  begin: *out NULL when no patch part has one of the columns.  run: the rows [from, to)
- * of the part are next; step until *ready. */
+ * rows exist.  begin: *out NULL when no patch part has one of the columns.  run: the rows
+ * [from, to) of the part are next; step until *ready. */
 typedef struct ax_mt_patching ax_mt_patching;
-ax_status ax_mt_patching_begin(ax_task *t, ax_arena *a, const ax_mt_bind *b, const ax_scan_req *req,
-                               ax_mt_patching **out) AX_MUST_USE;
+ax_status ax_mt_patching_begin(ax_task *t, ax_arena *a, const ax_mt_bind *b,
+                               const ax_scan_req *req, ax_mt_patching **out) AX_MUST_USE;
 void ax_mt_patching_run(ax_mt_patching *x, uint64_t from, uint64_t to);
 ax_status ax_mt_patching_step(ax_task *t, ax_mt_patching *x, ax_fmt_event *ev, bool *ready)
     AX_MUST_USE;
