@@ -9,6 +9,7 @@
 #   make unit CC=clang             build/clang
 #   make unit SAN=thread           build/gcc-thread
 #   make unit DEBUG=1              build/gcc-debug
+#   make locks DATA=FILE           build/gcc-lockstat (LOCKSTAT=1)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -23,6 +24,7 @@ CLANG ?= clang
 PG_CONFIG ?= pg_config
 SAN ?=
 DEBUG ?=
+LOCKSTAT ?=
 SECONDS ?= 60
 AX_CORPUS ?= ../shared/corpus
 export AX_CORPUS PG_CONFIG PYTHON
@@ -31,7 +33,7 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 ROOT := $(CURDIR)
-VARIANT ?= $(notdir $(firstword $(CC)))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)
+VARIANT ?= $(notdir $(firstword $(CC)))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)$(if $(LOCKSTAT),-lockstat)
 B := build/$(VARIANT)
 
 # ---- sources: sorted wildcards, so adding a file never touches this makefile ----------------
@@ -75,6 +77,10 @@ WARN_SAN := -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds
 ifneq ($(findstring clang,$(CC)),)
 WARN_SAN :=
 endif
+endif
+
+ifneq ($(LOCKSTAT),)
+DEFS += -DAX_LOCKSTAT -include src/engine/base/lockstat.h
 endif
 
 # CFLAGS and CPPFLAGS of the caller come last and win.
@@ -230,7 +236,7 @@ coverage:
 
 # The private server is a relocated copy of the installed one in a temporary directory; the
 # extension is installed into that copy, so no system directory is ever touched.
-.PHONY: installcheck pgtap prove docs diff drivers testdata check bench demo
+.PHONY: installcheck pgtap prove docs diff drivers testdata check bench locks demo
 PRIVATE = tools/pg/private-server.sh
 
 testdata: build/testdata/.done
@@ -264,6 +270,13 @@ check:
 bench: $(BENCH_BIN)
 	@for b in $(BENCH_BIN); do echo "== $$b"; $$b || exit 1; done
 
+# DATA: a Parquet file of the ClickBench table, as bench/clickbench/run makes it.
+locks:
+	@$(MAKE) --no-print-directory LOCKSTAT=1 bench-locks
+.PHONY: bench-locks
+bench-locks: $(B)/bench/bench/micro/lock_bench
+	@$< $(DATA)
+
 demo:
 	@demo/run.sh
 
@@ -282,4 +295,4 @@ help:
 	@echo 'no server   quick lint unit unit-clang asan tsan aarch64 corpus fuzz-replay coverage'
 	@echo '            fuzz (T=, SECONDS=)'
 	@echo 'server   installcheck pgtap docs prove diff drivers   (TESTS="a b" runs only those)'
-	@echo 'other    check demo bench testdata format lint-report clean'
+	@echo 'other    check demo bench locks (DATA=) testdata format lint-report clean'
