@@ -14,6 +14,7 @@ CREATE FOREIGN TABLE one (id int) SERVER analytics_fdw OPTIONS (path :'path');
 CREATE FOREIGN TABLE pathless () SERVER analytics_fdw;
 \set path :testdata '/parts/none-*.parquet'
 CREATE FOREIGN TABLE none () SERVER analytics_fdw OPTIONS (path :'path');
+CREATE FOREIGN TABLE none () SERVER analytics_fdw OPTIONS (path :'path', allow_no_files 'true');
 SELECT relname, relnatts FROM pg_class
 	WHERE relname IN ('one', 'pathless', 'none') AND relnamespace = 'columns'::regnamespace ORDER BY 1;
 \set VERBOSITY sqlstate

@@ -82,6 +82,16 @@ SELECT count(*), min(id), max(id) FROM braces;
 \set path :testdata '/parts/none-*.parquet'
 CREATE FOREIGN TABLE nothing (id int8) SERVER analytics_fdw OPTIONS (path :'path');
 SELECT count(*), min(id), max(id) FROM nothing;
+ALTER FOREIGN TABLE nothing OPTIONS (ADD allow_no_files 'true');
+SELECT count(*), min(id), max(id) FROM nothing;
+ALTER FOREIGN TABLE nothing OPTIONS (SET path '/nowhere/at/all/');
+SELECT count(*) FROM nothing WHERE id = 1;
+ALTER FOREIGN TABLE nothing OPTIONS (SET path '{/nowhere/at/all,/nowhere/else.parquet}');
+SELECT id FROM nothing ORDER BY id;
+ALTER FOREIGN TABLE nothing OPTIONS (SET allow_no_files 'maybe');
+ALTER FOREIGN TABLE nothing OPTIONS (ADD timestamp_ns 'round');
+ALTER FOREIGN TABLE nothing OPTIONS (ADD int96_timezone 'Mars/Olympus');
+ALTER FOREIGN TABLE nothing OPTIONS (ADD out_of_range 'zero');
 
 -- settings
 SET analytics_fdw.max_threads = -1;

@@ -91,6 +91,7 @@ typedef struct ax_source_spec
     uint32_t ncols;
     ax_bind_opts bind;
     bool merged;                   /* its scans stand below AX_N_MERGE_FINAL */
+    bool allow_no_files;           /* a path that leads nowhere is no error */
 } ax_source_spec;
 
 /* Copies the spec.  No file is touched. */

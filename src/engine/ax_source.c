@@ -77,6 +77,7 @@ static ax_status source_fill(ax_task *t, ax_source *s, const ax_source_spec *spe
     }
     s->bind = spec->bind;
     s->merged = spec->merged;
+    s->allow_no_files = spec->allow_no_files;
     s->npaths = spec->npaths;
     AX_TRY(copy_texts(t, s->arena, spec->path, spec->npaths, &s->path));
     AX_TRY(copy_text(t, s->arena, spec->options, &s->options));

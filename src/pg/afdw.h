@@ -112,6 +112,9 @@ typedef struct AfdwOptions
 	ax_calendar calendar;
 	ax_drill_dates drill_dates;
 	ax_out_of_range out_of_range;
+	ax_timestamp_ns timestamp_ns;
+	const char *int96_zone;		/* "writer" or the name of a zone; NULL: UTC */
+	bool		allow_no_files;
 	ax_legacy_lists legacy_lists;
 	bool		skip_null_keys; /* map_null_key */
 	bool		pad_arrays;		/* jagged */
@@ -202,14 +205,23 @@ extern bool afdw_files_gone(const AfdwTable *table, const ax_error *err, int *tr
 extern AfdwTable *afdw_table_peek(Oid relid);	/* the one opened last, or NULL */
 extern void afdw_source_init(void);
 
+/* ---- probe.c ---------------------------------------------------------- */
+
+extern ax_named_zone *afdw_probe_zones(const ax_source_spec *spec, const AfdwOptions *opts,
+									   uint32 *n);
+extern List *afdw_probe_long(const ax_source_spec *spec, const AfdwOptions *opts);
+
 /* ---- files.c ---------------------------------------------------------- */
 
 extern List *afdw_files_function(Oid relid, const AfdwOptions *opts);
+extern void afdw_check_found(const ax_source *source, const AfdwOptions *opts);
 extern bool afdw_files_list(AfdwTable *table, ax_error *err);
 extern void afdw_text_value(const AfdwColumn *col, const char *text, ax_value *out);
 
 /* ---- slot.c ----------------------------------------------------------- */
 
+extern bool afdw_type_is_bare(const ax_type *type);
+extern void afdw_type_long(Oid typid, ax_type *type, const char **obstacle);
 extern bool afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **obstacle);
 extern bool afdw_value(Datum datum, bool isnull, Oid typid, ax_type type, ax_value *out);
 
@@ -355,6 +367,7 @@ extern void afdw_hosts_answer(AfdwHosts *h, const ax_host_need *need, ax_reply *
 
 extern Expr *afdw_zone_session(void);
 extern bool afdw_zone_named(Node *node);
+extern bool afdw_zone_known(const char *name);
 extern void afdw_zone_value(Datum name, bool isnull, ax_value *out);
 
 /* ---- path.c ----------------------------------------------------------- */

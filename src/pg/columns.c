@@ -334,6 +334,7 @@ fill_command(Oid relid)
 		return NULL;
 	source = afdw_files(&opts, opts.details);
 	afdw_query_end(afdw_query_list(source, &opts));
+	afdw_check_found(source, &opts);
 	if (ax_source_files(source) == 0)
 		return NULL;
 	for (uint32 i = 0; i < ax_source_files(source); i++)

@@ -550,7 +550,8 @@ afdw_desc_build(AfdwDesc *desc, AfdwTable *table, const NullableDatum *arrays, A
 			*reason = "the length of a character(n) result is not known";
 			return false;
 		}
-		if (wanted.id != b.node->type[col].id)
+		if (wanted.id != b.node->type[col].id &&
+			!(wanted.id == AX_T_NUMERIC && b.node->type[col].id == AX_T_DIGITS))
 		{
 			*reason = psprintf("the engine's result is of type %s, not %s",
 							   ax_type_name(b.node->type[col].id), ax_type_name(wanted.id));

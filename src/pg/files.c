@@ -223,12 +223,29 @@ fix_partitions(AfdwTable *table)
 
 /* ---- listing and opening ----------------------------------------------------- */
 
+/* A path that leads nowhere is a mistake, unless the table says that it may. */
+void
+afdw_check_found(const ax_source *source, const AfdwOptions *opts)
+{
+	const ax_format *format = ax_format_find(opts->format);
+
+	/* a function may say that there are none, and a directory of parts may have none yet */
+	if (ax_source_files(source) == 0 && !opts->allow_no_files && opts->files_func == NULL &&
+		!(format && format->directory))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FILE),
+				 errmsg("no file matches option \"path\""),
+				 errcontext("path \"%s\"", (char *) linitial(opts->paths)),
+				 errhint("Set option allow_no_files where a table may have none.")));
+}
+
 /* false: *err says why they could not be listed. */
 bool
 afdw_files_list(AfdwTable *table, ax_error *err)
 {
 	if (!afdw_query_try_list(table->source, &table->opts, err))
 		return false;
+	afdw_check_found(table->source, &table->opts);
 	fix_partitions(table);
 	return true;
 }

@@ -248,6 +248,7 @@ afdw_files(const AfdwOptions *opts, const char *details)
 	spec.format = opts->format;
 	spec.options = details;
 	spec.bind.allow_missing = true;
+	spec.allow_no_files = opts->allow_no_files;
 	ax_error_clear(&err);
 	if (ax_source_create(afdw_engine(), &spec, &source, &err) != AX_OK)
 		afdw_ereport(&err);
@@ -660,6 +661,7 @@ afdw_import(ImportForeignSchemaStmt *stmt, Oid serverOid)
 
 	im.source = afdw_files(&im.opts, NULL);
 	afdw_query_end(afdw_query_list(im.source, &im.opts));
+	afdw_check_found(im.source, &im.opts);
 	if (im.one_table)
 		found = all_in_one(&im);
 	else

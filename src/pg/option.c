@@ -45,7 +45,7 @@ typedef enum AfdwOptKind
 	OPT_NAME, OPT_FIELD_ID, OPT_EPOCH, OPT_BINARY, OPT_VIRTUAL, OPT_DEFAULT,
 	OPT_FILES_FUNC, OPT_FILES_FUNC_ARG, OPT_HIVE, OPT_ENCODING, OPT_OPEN_FILES, OPT_ZONE,
 	OPT_FILENAME, OPT_FILES, OPT_DIRNAME, OPT_IGNORED,
-	OPT_CALENDAR, OPT_DRILL, OPT_RANGE,
+	OPT_CALENDAR, OPT_DRILL, OPT_RANGE, OPT_NS, OPT_INT96_ZONE,
 	OPT_LISTS, OPT_MAP_KEY, OPT_JAGGED, OPT_SORTED, OPT_COST, OPT_SAMPLING,
 	OPT_DEFINITION, OPT_DETAIL
 } AfdwOptKind;
@@ -101,7 +101,10 @@ static const AfdwWord drill_words[] = {
 	{"known", AX_DRILL_KNOWN}, {"auto", AX_DRILL_AUTO}, {"off", AX_DRILL_OFF}, {NULL, 0}
 };
 static const AfdwWord range_words[] = {
-	{"error", AX_RANGE_ERROR}, {"infinity", AX_RANGE_INFINITY}, {NULL, 0}
+	{"error", AX_RANGE_ERROR}, {"null", AX_RANGE_NULL}, {"infinity", AX_RANGE_INFINITY}, {NULL, 0}
+};
+static const AfdwWord ns_words[] = {
+	{"floor", AX_NS_FLOOR}, {"error", AX_NS_ERROR}, {NULL, 0}
 };
 static const AfdwWord list_words[] = {
 	{"auto", AX_LISTS_AUTO}, {"two_level", AX_LISTS_TWO_LEVEL},
@@ -534,6 +537,22 @@ apply_column_option(const AfdwOpt *opt, const char *value, AfdwColumnOptions *co
 	}
 }
 
+static bool *
+flag_of(const char *name, AfdwOptions *opts)
+{
+	if (strcmp(name, "case_insensitive") == 0)
+		return &opts->case_insensitive;
+	if (strcmp(name, "files_in_order") == 0)
+		return &opts->files_in_order;
+	if (strcmp(name, "check_sorted") == 0)
+		return &opts->check_sorted;
+	if (strcmp(name, "final") == 0)
+		return &opts->final;
+	if (strcmp(name, "allow_no_files") == 0)
+		return &opts->allow_no_files;
+	return &opts->allow_missing_columns;
+}
+
 /* Servers and tables. */
 static void
 apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
@@ -558,16 +577,7 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 			opts->match_by = parse_word(opt->name, value, match_words);
 			break;
 		case OPT_BOOL:
-			if (strcmp(opt->name, "case_insensitive") == 0)
-				opts->case_insensitive = parse_flag(opt->name, value);
-			else if (strcmp(opt->name, "files_in_order") == 0)
-				opts->files_in_order = parse_flag(opt->name, value);
-			else if (strcmp(opt->name, "check_sorted") == 0)
-				opts->check_sorted = parse_flag(opt->name, value);
-			else if (strcmp(opt->name, "final") == 0)
-				opts->final = parse_flag(opt->name, value);
-			else
-				opts->allow_missing_columns = parse_flag(opt->name, value);
+			*flag_of(opt->name, opts) = parse_flag(opt->name, value);
 			break;
 		case OPT_CALENDAR:
 			opts->calendar = parse_word(opt->name, value, calendar_words);
@@ -577,6 +587,15 @@ apply_table_option(const AfdwOpt *opt, const char *value, AfdwOptions *opts)
 			break;
 		case OPT_RANGE:
 			opts->out_of_range = parse_word(opt->name, value, range_words);
+			break;
+		case OPT_NS:
+			opts->timestamp_ns = parse_word(opt->name, value, ns_words);
+			break;
+		case OPT_INT96_ZONE:
+			if (strcmp(value, "writer") != 0 && pg_tzset(value) == NULL)
+				invalid_value(opt->name, value,
+							  "The value must be \"writer\" or the name of a time zone");
+			opts->int96_zone = pstrdup(value);
 			break;
 		case OPT_LISTS:
 			opts->legacy_lists = parse_word(opt->name, value, list_words);

@@ -148,6 +148,30 @@ afdw_type(Oid typid, int32 typmod, Oid collation, ax_type *type, const char **ob
 	return true;
 }
 
+/* Is it numeric, or an array of it, without a precision? */
+bool
+afdw_type_is_bare(const ax_type *type)
+{
+	if (type->id == AX_T_LIST && type->nested)
+		return afdw_type_is_bare(&type->nested->type[0]);
+	return type->id == AX_T_NUMERIC && type->precision == 0;
+}
+
+/* Lets the engine deliver such a type with any number of digits, and not look at its values. */
+void
+afdw_type_long(Oid typid, ax_type *type, const char **obstacle)
+{
+	ax_type    *elem = type;
+
+	while (elem->id == AX_T_LIST)
+		elem = unconstify(ax_type *, &elem->nested->type[0]);
+	elem->id = AX_T_DIGITS;
+	elem->phys = AX_P_STR;
+	if (elem == type)
+		*obstacle = psprintf("%s has more digits in the files than the engine computes with",
+							 format_type_be(typid));
+}
+
 /* ---- numeric ----------------------------------------------------------------- */
 
 #define NUM_SHORT			0x8000
@@ -439,12 +463,13 @@ column_init(AfdwOutColumn *c, ax_type type, Oid typid, int32 typmod)
 
 		/* of a domain over an array, elements have the domain's typmod */
 		c->elem = palloc0(sizeof(AfdwOutColumn));
-		column_init(c->elem, wanted.nested->type[0], elemtype, c->typmod);
+		column_init(c->elem, type.nested ? type.nested->type[0] : wanted.nested->type[0], elemtype,
+					c->typmod);
 		get_typlenbyvalalign(elemtype, &c->elem_len, &c->elem_byval, &c->elem_align);
 		c->lazy = true;
 		return;
 	}
-	c->input = wanted.id == AX_T_DIGITS ||
+	c->input = type.id == AX_T_DIGITS ||
 		(wanted.id == AX_T_TEXT && base != TEXTOID && base != VARCHAROID && base != BPCHAROID);
 	c->recode = c->type.phys == AX_P_STR && c->type.id != AX_T_BYTEA &&
 		GetDatabaseEncoding() != PG_UTF8;

@@ -232,9 +232,25 @@ default_value(const AfdwColumn *col, const char *text)
 	return v;
 }
 
-/* The next column of the table, from its attribute; zone: option time_zone, or of no type. */
+/* Is the column one of these fields?  Where columns are not found by name, it may be any. */
+static bool
+among_fields(const AfdwTable *table, const ax_colspec *s, List *names)
+{
+	ListCell   *lc;
+
+	foreach(lc, names)
+		if (table->opts.match_by != AX_BY_NAME || pg_strcasecmp(lfirst(lc), s->path[0]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The next column of the table, from its attribute.  zone: option time_zone, or
+ * of no type; long_names: fields with long decimals.
+ */
 static void
-define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, ax_colspec *s)
+define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, List *long_names,
+			  ax_colspec *s)
 {
 	AfdwColumn *col = &table->col[table->ncols];
 	AfdwColumnOptions co;
@@ -266,6 +282,11 @@ define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, ax_
 		s->path = one;
 		s->npath = 1;
 	}
+	if (afdw_type_is_bare(&col->type) && among_fields(table, s, long_names))
+	{
+		afdw_type_long(col->typid, &col->type, &col->obstacle);
+		col->pushable = false;
+	}
 	s->field_id = co.field_id;
 	s->type = col->type;
 	s->epoch = co.epoch_unit;
@@ -274,6 +295,7 @@ define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, ax_
 	s->calendar = table->opts.calendar;
 	s->drill_dates = table->opts.drill_dates;
 	s->out_of_range = table->opts.out_of_range;
+	s->timestamp_ns = table->opts.timestamp_ns;
 	s->virt = co.virt;
 	if (zone->type.id != AX_T_NONE)
 	{
@@ -315,6 +337,89 @@ check_owner(Oid relid)
 						 "or give the table to a role that has them.")));
 }
 
+/* Option int96_timezone. */
+static void
+define_int96(AfdwTable *table, const ax_source_spec *spec, ax_colspec *col)
+{
+	ax_named_zone *zone;
+	uint32		n = 0;
+	ax_value	v;
+
+	if (table->opts.int96_zone == NULL)
+		return;
+	if (strcmp(table->opts.int96_zone, "writer") == 0)
+		zone = afdw_probe_zones(spec, &table->opts, &n);
+	else
+	{
+		afdw_zone_value(CStringGetTextDatum(table->opts.int96_zone), false, &v);
+		zone = palloc0(sizeof(ax_named_zone));
+		zone->bytes = v.u.s.p;
+		zone->len = v.u.s.len;
+		n = 1;
+	}
+	for (int i = 0; i < table->ncols; i++)
+	{
+		col[i].int96_zone = zone;
+		col[i].nint96_zones = n;
+	}
+}
+
+/*
+ * Fields of the files whose decimals may be too long for a column that is
+ * numeric without a precision; NIL when there is no such column.
+ */
+static List *
+long_fields(const AfdwTable *table, TupleDesc desc, const ax_source_spec *spec)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		ax_type		type;
+		const char *obstacle;
+
+		if (att->attisdropped)
+			continue;
+		(void) afdw_type(att->atttypid, att->atttypmod, att->attcollation, &type, &obstacle);
+		if (afdw_type_is_bare(&type))
+			return afdw_probe_long(spec, &table->opts);
+	}
+	return NIL;
+}
+
+/* The columns of the relation; all else of the source is known. */
+static void
+define_columns(AfdwTable *table, ax_source_spec *source)
+{
+	Relation	rel = table_open(table->relid, NoLock);
+	TupleDesc	desc = RelationGetDescr(rel);
+	ax_colspec *spec = palloc0(sizeof(ax_colspec) * Max(desc->natts, 1));
+	List	   *long_names = long_fields(table, desc, source);
+	uint32		position = 0;
+	ax_value	zone;
+
+	memset(&zone, 0, sizeof(zone));
+	if (table->opts.time_zone)
+		afdw_zone_value(CStringGetTextDatum(table->opts.time_zone), false, &zone);
+	table->natts = desc->natts;
+	table->ord = palloc(sizeof(int) * (desc->natts + 1));
+	table->col = palloc0(sizeof(AfdwColumn) * Max(desc->natts, 1));
+	table->ord[0] = -1;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		table->ord[i + 1] = -1;
+		if (TupleDescAttr(desc, i)->attisdropped)
+			continue;
+		table->ord[i + 1] = table->ncols;
+		define_column(table, TupleDescAttr(desc, i), &zone, long_names, &spec[table->ncols]);
+		spec[table->ncols].position = position;
+		position += spec[table->ncols++].virt == AX_VIRT_NONE;
+	}
+	table_close(rel, NoLock);
+	define_int96(table, source, spec);
+	source->col = spec;
+	source->ncols = table->ncols;
+}
+
 /* Reads the definition from the catalogs into the table's context. */
 static AfdwTable *
 table_define(Oid relid)
@@ -322,15 +427,10 @@ table_define(Oid relid)
 	MemoryContext cxt,
 				old;
 	AfdwTable  *table;
-	Relation	rel;
-	TupleDesc	desc;
-	ax_colspec *spec;
 	ax_source_spec source;
 	const char **paths;
 	ListCell   *lc;
-	ax_value	zone;
-	uint32		npaths = 0,
-				position = 0;
+	uint32		npaths = 0;
 	ax_error	err;
 
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw table",
@@ -341,29 +441,6 @@ table_define(Oid relid)
 	table->relid = relid;
 	table->valid = true;
 	afdw_options_table(relid, &table->opts);
-	memset(&zone, 0, sizeof(zone));
-	if (table->opts.time_zone)
-		afdw_zone_value(CStringGetTextDatum(table->opts.time_zone), false, &zone);
-
-	rel = table_open(relid, NoLock);
-	desc = RelationGetDescr(rel);
-	table->natts = desc->natts;
-	table->ord = palloc(sizeof(int) * (desc->natts + 1));
-	table->col = palloc0(sizeof(AfdwColumn) * Max(desc->natts, 1));
-	spec = palloc0(sizeof(ax_colspec) * Max(desc->natts, 1));
-	table->ord[0] = -1;
-	for (int i = 0; i < desc->natts; i++)
-	{
-		table->ord[i + 1] = -1;
-		if (TupleDescAttr(desc, i)->attisdropped)
-			continue;
-		table->ord[i + 1] = table->ncols;
-		define_column(table, TupleDescAttr(desc, i), &zone, &spec[table->ncols]);
-		spec[table->ncols].position = position;
-		position += spec[table->ncols++].virt == AX_VIRT_NONE;
-	}
-	table_close(rel, NoLock);
-
 	if (table->opts.paths != NIL || table->opts.places != NIL)
 		check_owner(relid);
 	if (table->opts.paths != NIL)
@@ -386,14 +463,14 @@ table_define(Oid relid)
 	source.npaths = npaths;
 	source.format = table->opts.format;
 	source.options = table->opts.details;
-	source.col = spec;
-	source.ncols = table->ncols;
 	source.bind.match_by = table->opts.match_by;
 	source.bind.case_insensitive = table->opts.case_insensitive;
 	source.bind.allow_missing = table->opts.allow_missing_columns;
 	source.bind.legacy_lists = table->opts.legacy_lists;
 	source.bind.skip_null_keys = table->opts.skip_null_keys;
 	source.merged = table->opts.final;
+	source.allow_no_files = table->opts.allow_no_files;
+	define_columns(table, &source);
 	ax_error_clear(&err);
 	if (ax_source_create(afdw_engine(), &source, &table->source, &err) != AX_OK)
 		afdw_ereport(&err);

@@ -52,12 +52,15 @@ afdw_zone_session(void)
 bool
 afdw_zone_named(Node *node)
 {
-	char	   *name;
+	return IsA(node, Const) && !((Const *) node)->constisnull &&
+		((Const *) node)->consttype == TEXTOID &&
+		afdw_zone_known(TextDatumGetCString(((Const *) node)->constvalue));
+}
 
-	if (!IsA(node, Const) || ((Const *) node)->constisnull ||
-		((Const *) node)->consttype != TEXTOID)
-		return false;
-	name = TextDatumGetCString(((Const *) node)->constvalue);
+/* The same of a name. */
+bool
+afdw_zone_known(const char *name)
+{
 	return strlen(name) <= TZ_STRLEN_MAX &&
 		(strchr(name, '/') != NULL || pg_strcasecmp(name, "UTC") == 0) &&
 		pg_tzset(name) != NULL;

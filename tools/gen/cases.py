@@ -74,6 +74,32 @@ def digits(put):
         codec="zstd")
 
 
+def ranges(put):
+    """Values that a narrower declared type does not hold, among others."""
+    ints = (0, 1, -1, 2**15, 2**31 - 1, 2**31, -2**31 - 1, 2**63 - 1, -2**63, 7)
+    days = (0, -2440588, -2440589, 2145042904 - 10957, 2**31 - 1, -2**31, 19000)
+    doubles = (0.0, 1.5, 1e300, -1e300, 1e-300, NAN, math.inf, -0.0, 0.1)
+    nanos = (0, 1, -1, 1000, -1000, 999, 10**18, 10**18 + 7)
+    numbers = ("0", "1.5", "99999999.99", "99999999.994", "99999999.995", "-1e30", "1e50")
+
+    def pick(values, n):
+        return None if n % 11 == 10 else values[n % len(values)]
+    columns = [Column("id", "int32", True), Column("i", "int64"), Column("r", "int64", True),
+               Column("d", "date"), Column("f", "double"), Column("ns", "timestamp_ns"),
+               Column("n", "decimal(60,3)"), Column("t", "int96"),
+               list_of_field("l", Field("element", "int64")),
+               Group("s", [Field("x", "date"), Field("y", "int32")])]
+    rows = [(n, pick(ints, n), ints[n // 2 % len(ints)], pick(days, n // 3), pick(doubles, n),
+             pick(nanos, n), pick([decimal.Decimal(x) for x in numbers], n // 2),
+             None if n % 5 == 4 else n * 10**15 + n,
+             None if n % 7 == 6 else [pick(ints, n + k) for k in range(n % 4)],
+             None if n % 9 == 8 else (pick(days, n), n)) for n in range(200)]
+    for name, layout in (("ranges", {"page_index": True}),
+                         ("ranges_dict", {"dictionary": True, "codec": "snappy", "bloom": True}),
+                         ("ranges_v2", {"page_version": 2, "codec": "zstd"})):
+        put(name, columns, rows, row_group_rows=40, page_rows=17, **layout)
+
+
 def cases(folder):
     def put(name, columns, rows, **layout):
         write(os.path.join(folder, "cases", name + ".parquet"), columns, rows,
@@ -145,6 +171,13 @@ def cases(folder):
         keys=(("drill.version", "1.9.0"), ("drill-writer.version", "2")))
     put("drill_maybe", number + [Column("d", "date")], list(enumerate(drill + [7])),
         row_group_rows=2, created_by="parquet-mr version 1.8.1-drill-r0 (build 1)")
+    ranges(put)
+    # INT96 of writers in three places, and of one that does not say where.
+    times = [(n, 1700000000 * 10**6 + n * 3600 * 10**6 * 1000) for n in range(12)]
+    for name, keys in (("los_angeles", (("writer.time.zone", "America/Los_Angeles"),)),
+                       ("kolkata", (("writer.time.zone", "Asia/Kolkata"),)), ("nowhere", ()),
+                       ("odd", (("writer.time.zone", "GMT+05:00"),))):
+        put("written_" + name, number + [Column("t", "int96")], times, row_group_rows=5, keys=keys)
     put("addresses", number + [Column("a", "binary")], list(enumerate(
         [bytes([192, 0, 2, 1]), bytes.fromhex("20010db8000000000000000000000001"), None,
          bytes(16), b"", b"abc"])), dictionary=True)

@@ -107,6 +107,7 @@ typedef struct ax_source
     uint32_t ncols;
     ax_bind_opts bind;
     bool merged;               /* rows of one key become one */
+    bool allow_no_files;       /* a path that leads nowhere is no error */
     uint32_t nhidden;          /* columns behind the declared ones that this takes, */
     const ax_final *final;     /* and how; NULL: not listed yet, or no files */
     ax_snapshot *snap;         /* NULL before the first open; changed by the host's thread only */

@@ -398,6 +398,7 @@ ax_status ax_opening_launch(ax_exec *x)
         .npaths = o->src->npaths,
         .format = o->src->format,
         .options = o->src->options,
+        .allow_none = o->src->allow_no_files,
     };
     x->opening = o;
     AX_TRY(ax_exec_task(x, &o->list_task));

@@ -78,6 +78,8 @@ typedef struct ax_fmt_file
     ax_schema schema;
     int64_t nrows;            /* exact; -1: not known without reading (text formats, streams) */
     uint32_t nsplits;         /* row groups, parts, byte ranges */
+    const char *writer_zone;  /* time zone of the writer's clock, as the file tells; NULL: it does
+                               * not */
 } ax_fmt_file;
 
 ax_fmt_file *ax_fmt_file_ref(ax_fmt_file *f);
@@ -128,8 +130,11 @@ typedef enum ax_binary_as { AX_BIN_NONE, AX_BIN_TEXT, AX_BIN_UUID, AX_BIN_INET, 
 typedef enum ax_calendar { AX_CAL_AUTO, AX_CAL_PROLEPTIC, AX_CAL_HYBRID } ax_calendar;
 /* Dates of old versions of Drill are corrected: of files that tell, of all that may be, of none. */
 typedef enum ax_drill_dates { AX_DRILL_KNOWN, AX_DRILL_AUTO, AX_DRILL_OFF } ax_drill_dates;
-/* What becomes of dates and timestamps that the host's types do not reach. */
-typedef enum ax_out_of_range { AX_RANGE_ERROR, AX_RANGE_INFINITY } ax_out_of_range;
+/* What becomes of values that the declared type does not reach.  INFINITY is for dates and
+ * timestamps; others are errors then. */
+typedef enum ax_out_of_range { AX_RANGE_ERROR, AX_RANGE_INFINITY, AX_RANGE_NULL } ax_out_of_range;
+/* Nanoseconds that are no whole microseconds: cut off, or as if out of range. */
+typedef enum ax_timestamp_ns { AX_NS_FLOOR, AX_NS_ERROR } ax_timestamp_ns;
 typedef enum ax_encoding_check { AX_ENC_FAIL, AX_ENC_REMOVE, AX_ENC_REPLACE, AX_ENC_TRUNCATE }
     ax_encoding_check;
 typedef enum ax_virtual { AX_VIRT_NONE, AX_VIRT_PATH, AX_VIRT_FILE, AX_VIRT_SIZE, AX_VIRT_MTIME,
@@ -140,6 +145,14 @@ typedef enum ax_virtual { AX_VIRT_NONE, AX_VIRT_PATH, AX_VIRT_FILE, AX_VIRT_SIZE
 } ax_virtual;
 typedef enum ax_mismatch { AX_MISMATCH_ERROR, AX_MISMATCH_NULL, AX_MISMATCH_TEXT } ax_mismatch;
 typedef enum ax_match_by { AX_BY_NAME, AX_BY_POSITION, AX_BY_FIELD_ID } ax_match_by;
+
+/* A time zone and its packed ax_zone (func/datetime.h). */
+typedef struct ax_named_zone
+{
+    const char *name;
+    const uint8_t *bytes;
+    uint32_t len;
+} ax_named_zone;
 
 /* One declared column as a path expression. */
 typedef struct ax_colspec
@@ -157,6 +170,7 @@ typedef struct ax_colspec
     uint8_t calendar;          /* ax_calendar */
     uint8_t drill_dates;       /* ax_drill_dates */
     uint8_t out_of_range;      /* ax_out_of_range */
+    uint8_t timestamp_ns;      /* ax_timestamp_ns */
     uint8_t virt;              /* ax_virtual */
     uint8_t on_mismatch;       /* ax_mismatch: a value at sub_path that has not the wanted type */
     bool not_null;             /* declared NOT NULL: a null in the file is an error (23502) */
@@ -165,6 +179,10 @@ typedef struct ax_colspec
                                 * the file and declared as an instant, or the reverse, is of this
                                 * zone; NULL: UTC */
     uint32_t zone_len;
+    const ax_named_zone *int96_zone; /* [nint96_zones] borrowed from the host: INT96 declared as
+                                * local time is UTC, and becomes local time of the zone that is
+                                * called as the file's writer_zone, or of one without a name */
+    uint32_t nint96_zones;
 } ax_colspec;
 
 /* How a list of one repeated group with one field is read where the file does not tell. */

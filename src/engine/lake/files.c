@@ -214,7 +214,7 @@ static ax_status asked_path(ax_task *t, files_op *op, uint32_t i)
     if (!op->req[i].found && ax_glob_has_magic(it->path))
         return walk_begin(t, op, it->path);
     if (!op->req[i].found)
-        return fail_nothing(t, it->path);
+        return it->must ? fail_nothing(t, it->path) : AX_OK;
     if (!op->req[i].is_dir)
         return add_asked(t, op, i);
     return it->what == PATH ? push(t, op, (item){ALL, false, it->path, NULL}) : AX_OK;
@@ -281,15 +281,17 @@ static void end(ax_lake_op *base)
 
 static ax_status push_paths(ax_task *t, files_op *op)
 {
+    bool must = !op->spec->allow_none;
+
     for (uint32_t i = 0; i < op->spec->npaths; i++)
     {
         const char *path = op->spec->path[i];
         size_t n = strlen(path);
 
         if (n > 0 && path[n - 1] == '/' && !ax_glob_has_magic(path))
-            AX_TRY(push(t, op, (item){ALL, true, path, NULL}));
+            AX_TRY(push(t, op, (item){ALL, must, path, NULL}));
         else
-            AX_TRY(push(t, op, (item){PATH, true, path, NULL}));
+            AX_TRY(push(t, op, (item){PATH, must, path, NULL}));
     }
     return AX_OK;
 }

@@ -43,6 +43,7 @@ typedef struct ax_lake_spec
     const char *kind;          /* a name of lakes.def; NULL: the format's, else "given" for
                                 * directories, else "files" */
     const char *options;       /* "key=value" lines, or NULL */
+    bool allow_none;           /* files: a path where nothing is stands for no files */
 } ax_lake_spec;
 
 typedef struct ax_lake_file

@@ -329,7 +329,7 @@ static bool timestamp_conv(ax_pq_conv *c, const ax_colspec *col)
 static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
 {
     const ax_pq_logical *lt = &c->leaf->lt;
-    bool raw = c->type.id == AX_T_INT8 || c->type.id == AX_T_INT4;
+    bool raw = c->type.id == AX_T_INT8 || c->type.id == AX_T_INT4 || c->type.id == AX_T_NUMERIC;
 
     if (c->type.id == AX_T_DIGITS)
         return digits_conv(c);
@@ -352,6 +352,27 @@ static bool annotated_int(ax_pq_conv *c, const ax_colspec *col)
         default:
             return int_conv(c, col);
     }
+}
+
+/* The zone whose local time INT96 becomes, if any. */
+static ax_status int96_zone(ax_task *t, const ax_pq_file *f, const ax_colspec *col, ax_pq_conv *c)
+{
+    const char *writer = f->base.writer_zone;
+
+    if (c->kind != CONV_I96 || c->type.id != AX_T_TIMESTAMP)
+        return AX_OK;
+    for (uint32_t i = 0; i < col->nint96_zones; i++)
+    {
+        const ax_named_zone *z = &col->int96_zone[i];
+
+        if (z->name != NULL && (writer == NULL || strcmp(z->name, writer) != 0))
+            continue;
+        AX_CHECK(t, ax_zone_unpack(z->bytes, z->len, &c->zone), AX_EPLAN, "no time zone");
+        return AX_OK;
+    }
+    AX_CHECK(t, col->int96_zone == NULL || writer == NULL, AX_EOPTION,
+             "the file was written in time zone \"%s\", which is not known", writer);
+    return AX_OK;
 }
 
 ax_status ax_pq_conv_make(ax_task *t, const ax_pq_file *f, const ax_pq_leaf *l,
@@ -410,9 +431,12 @@ ax_status ax_pq_conv_make(ax_task *t, const ax_pq_file *f, const ax_pq_leaf *l,
         default:
             ok = bytes_conv(c, col->binary_as);
     }
-    if (c->type.id == AX_T_DATE || c->type.id == AX_T_TIMESTAMP || c->type.id == AX_T_TIMESTAMPTZ)
+    if (col->out_of_range != AX_RANGE_INFINITY || c->type.id == AX_T_DATE ||
+        c->type.id == AX_T_TIMESTAMP || c->type.id == AX_T_TIMESTAMPTZ)
         c->out_of_range = col->out_of_range;
-    return ok ? AX_OK : no_conversion(t, l, col);
+    c->whole = col->timestamp_ns == AX_NS_ERROR &&
+               (c->kind == CONV_I96 || (c->kind == CONV_LINEAR && c->div == 1000));
+    return ok ? int96_zone(t, f, col, c) : no_conversion(t, l, col);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */

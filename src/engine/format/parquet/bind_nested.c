@@ -149,8 +149,9 @@ static ax_status bind_leaves(binder *b, const ax_colspec *col, ax_pq_nest *nest)
         ax_colspec c = {.name = col->name, .type = *type, .epoch = col->epoch,
                         .encoding_check = col->encoding_check, .binary_as = col->binary_as,
                         .zone = col->zone, .zone_len = col->zone_len,
+                        .int96_zone = col->int96_zone, .nint96_zones = col->nint96_zones,
                         .calendar = col->calendar, .drill_dates = col->drill_dates,
-                        .out_of_range = col->out_of_range};
+                        .out_of_range = col->out_of_range, .timestamp_ns = col->timestamp_ns};
 
         AX_TRY(ax_pq_conv_make(b->t, b->f, l, &c, &nest->conv[i]));
         nest->conv[i].leaf_idx = nest->shape->leaf0 + i;

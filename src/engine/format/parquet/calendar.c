@@ -3,7 +3,8 @@
  *
  * Who did: Spark tells its version and whether it was asked for the old calendar
  * (org.apache.spark.version, .legacyDateTime, .legacyINT96), Hive says writer.date.proleptic, Drill
- * has drill.version and, since it is right, drill-writer.version or is.date.correct. */
+ * has drill.version and, since it is right, drill-writer.version or is.date.correct.  Hive's
+ * writer.time.zone, where its clock was, is noted along the way. */
 #include "parquet_int.h"
 
 #include <stdlib.h>
@@ -19,7 +20,9 @@
 
 typedef struct keys
 {
-    bool spark, spark_old, spark_old_96, hive_hybrid, drill, drill_right;
+    bool spark_old, spark_old_96, hive_hybrid, drill, drill_right;
+    const uint8_t *zone;      /* [nzone] */
+    uint32_t nzone;
 } keys;
 
 static bool is(const uint8_t *p, uint32_t n, const char *s)
@@ -55,6 +58,11 @@ static void note(keys *k, const uint8_t *key, uint32_t nkey, const uint8_t *val,
         k->spark_old_96 = true;
     else if (is(key, nkey, "writer.date.proleptic"))
         k->hive_hybrid = is(val, nval, "false");
+    else if (is(key, nkey, "writer.time.zone"))
+    {
+        k->zone = val;
+        k->nzone = nval;
+    }
     else if (is(key, nkey, "drill.version"))
         k->drill = true;
     else if (is(key, nkey, "drill-writer.version"))
@@ -69,7 +77,7 @@ static bool maybe_drill(const ax_pq_writer *w)
     return w->app[0] == 0 || (strcmp(w->app, "parquet-mr") == 0 && (!w->known || w->drill));
 }
 
-void ax_pq_calendar_note(ax_pq_file *f, ax_cur *list, uint8_t type)
+ax_status ax_pq_calendar_note(ax_task *t, ax_pq_file *f, ax_cur *list, uint8_t type)
 {
     keys k = {0};
     uint32_t n = 0, i;
@@ -96,6 +104,8 @@ void ax_pq_calendar_note(ax_pq_file *f, ax_cur *list, uint8_t type)
     f->hybrid_int96 = k.spark_old_96;
     f->drill = k.drill ? (k.drill_right ? PQ_DRILL_NOT : PQ_DRILL_KNOWN)
                        : (maybe_drill(&f->writer) ? PQ_DRILL_MAYBE : PQ_DRILL_NOT);
+    return k.nzone > 0 ? ax_pq_shown(t, f->base.arena, k.zone, k.nzone, &f->base.writer_zone)
+                       : AX_OK;
 }
 
 uint8_t ax_pq_calendar_of(const ax_pq_file *f, const ax_pq_leaf *l, const ax_colspec *col)

@@ -797,30 +797,74 @@ static void to_view(ax_pq_col *c, uint32_t n)
     c->rep = REP_VIEW;
 }
 
-/* The value of this row of the window cannot be converted. */
-static ax_status bad_value(ax_task *t, ax_pq_col *c, uint32_t row)
+bool ax_pq_is_lost(const ax_pq_conv *c)
 {
+    return c->out_of_range == AX_RANGE_NULL && !c->check_text;
+}
+
+ax_status ax_pq_bad_value(ax_task *t, ax_pq_col *c, uint32_t row)
+{
+    const ax_pq_conv *v = c->conv;
+
     if (!ax_fmt_window_wants(&c->scan->w, row))
         return AX_OK;
     c->fail_row = row;
-    AX_CHECK(t, !c->conv->check_text, AX_ETEXT, "text is not valid UTF-8 or contains a NUL byte");
-    return ax_fail(t, c->conv->range_code, "value is out of range for type %s",
-                   ax_type_name((ax_type_id) c->conv->type.id));
+    AX_CHECK(t, !v->check_text, AX_ETEXT, "text is not valid UTF-8 or contains a NUL byte");
+    if (ax_pq_is_lost(v))
+    {
+        AX_CHECK(t, !v->not_null, AX_ENOTNULL,
+                 "value is out of range, and so null, in a column declared NOT NULL");
+        c->fail_row = UINT32_MAX;
+        return AX_OK;
+    }
+    return ax_fail(t, v->range_code, v->whole ? "value is out of range for type %s, or has "
+                                                "nanoseconds that are no whole microseconds"
+                                              : "value is out of range for type %s",
+                   ax_type_name((ax_type_id) v->type.id));
+}
+
+/* The same, of a segment [at, at + n) of the window.  true: the row is null now. */
+static ax_status bad_row(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t row,
+                         bool *lost)
+{
+    AX_TRY(ax_pq_bad_value(t, c, row));
+    *lost = ax_pq_is_lost(c->conv);
+    if (!*lost)
+        return AX_OK;
+    if (c->nnull == 0)
+        memset(c->null, 0, at + n);
+    c->null[row] = 1;
+    c->nnull++;
+    return AX_OK;
+}
+
+/* Ids of entries that cannot be converted are errors of their rows, or left out. */
+static ax_status check_ids(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t *nvals)
+{
+    uint32_t *id = c->id + at, row = at, have = *nvals, kept = 0;
+
+    for (uint32_t i = 0; i < have; i++, row++)
+    {
+        bool lost = false;
+
+        while (have < n && c->null[row])
+            row++;
+        if (c->dict_bad[id[i]])
+            AX_TRY(bad_row(t, c, at, n, row, &lost));
+        if (!lost)
+            id[kept++] = id[i];
+    }
+    *nvals = kept;
+    return AX_OK;
 }
 
 static ax_status add_dict(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals)
 {
     bool str = c->conv->kind == CONV_STR;
-    uint32_t i, row = at;
 
     AX_TRY(ax_pq_dict_ids(t, c, nvals, at, c->id + at));
-    for (i = 0; c->dict_bad != NULL && i < nvals; i++, row++)
-    {
-        while (nvals < n && c->null[row])
-            row++;
-        if (c->dict_bad[c->id[at + i]])
-            AX_TRY(bad_value(t, c, row));
-    }
+    if (c->dict_bad != NULL)
+        AX_TRY(check_ids(t, c, at, n, &nvals));
     if (nvals < n)
     {
         spread(c->id + at, 4, nvals, c->null + at, n);
@@ -898,21 +942,29 @@ static ax_status add_strings(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, 
     return AX_OK;
 }
 
-/* Some value of a segment cannot be converted: one after the other, from strings or from values. */
-static ax_status one_by_one(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t nvals,
+/* Some value of a segment cannot be converted: one after the other, from strings or from values;
+ * those that are taken for null are left out. */
+static ax_status one_by_one(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uint32_t *nvals,
                             const uint8_t *src, uint8_t *dst)
 {
-    uint32_t w = c->conv->dst_width, row = at, i;
+    uint32_t w = c->conv->dst_width, row = at, have = *nvals, i;
 
-    for (i = 0; i < nvals; i++, row++, dst += w)
+    *nvals = 0;
+    for (i = 0; i < have; i++, row++)
     {
-        while (nvals < n && c->null[row])
+        bool lost = false;
+
+        while (have < n && c->null[row])
             row++;
-        if (is_bytes(c) ? ax_pq_conv_bytes(c->conv, src, c->soff + i, c->slen + i, 1, dst)
-                        : ax_pq_conv_fixed(c->conv, src + (size_t) i * c->conv->src_width, 1, dst))
-            continue;
-        AX_TRY(bad_value(t, c, row));
-        memset(dst, 0, w);
+        if (!(is_bytes(c) ? ax_pq_conv_bytes(c->conv, src, c->soff + i, c->slen + i, 1, dst)
+                          : ax_pq_conv_fixed(c->conv, src + (size_t) i * c->conv->src_width, 1,
+                                             dst)))
+        {
+            AX_TRY(bad_row(t, c, at, n, row, &lost));
+            memset(dst, 0, w);
+        }
+        dst += lost ? 0 : w;
+        *nvals += !lost;
     }
     return AX_OK;
 }
@@ -934,7 +986,7 @@ static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
 
         AX_TRY(ax_pq_col_strings(t, c, nvals, c->soff, c->slen, &base, &hold, &gap));
         if (!ax_pq_conv_bytes(c->conv, base, c->soff, c->slen, nvals, dst))
-            AX_TRY(one_by_one(t, c, at, n, nvals, base, dst));
+            AX_TRY(one_by_one(t, c, at, n, &nvals, base, dst));
     }
     else
     {
@@ -942,7 +994,7 @@ static ax_status add_flat(ax_task *t, ax_pq_col *c, uint32_t at, uint32_t n, uin
 
         AX_TRY(ax_pq_col_fixed(t, c, nvals, &phys));
         if (!ax_pq_conv_fixed(c->conv, phys, nvals, dst))
-            AX_TRY(one_by_one(t, c, at, n, nvals, phys, dst));
+            AX_TRY(one_by_one(t, c, at, n, &nvals, phys, dst));
     }
     if (nvals < n)
         spread(dst, w, nvals, c->null + at, n);

@@ -70,6 +70,16 @@ static bool conv_linear(const ax_pq_conv *c, const uint8_t *src, uint32_t n, voi
     }
 }
 
+/* Are n numbers of nanoseconds whole microseconds? */
+static bool whole(const ax_pq_conv *c, const uint8_t *src, uint32_t n)
+{
+    bool ok = true;
+
+    for (uint32_t i = 0; i < n; i++)
+        ok &= load_int(src, i, (ax_pq_src) c->src) % c->div == 0;
+    return ok;
+}
+
 /* Values out of range become infinite, if the table wants that. */
 static bool clamped(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void *dst)
 {
@@ -192,6 +202,8 @@ static bool conv_int96(const ax_pq_conv *c, const uint8_t *src, uint32_t n, int6
         int64_t day = (int32_t) ax_load_u32(src + 8) - 2440588ll - AX_Y2K_DAYS;
         ax_i128 v = (ax_i128) day * AX_DAY_US + us;
 
+        if (c->whole && (int64_t) ax_load_u64(src) % 1000 != 0)
+            return false;
         if (v >= c->lo && v <= c->hi)
             dst[i] = (int64_t) v;
         else if (c->out_of_range == AX_RANGE_INFINITY)
@@ -222,7 +234,8 @@ bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void 
     switch (c->kind)
     {
         case CONV_LINEAR:
-            return (conv_linear(c, src, n, dst) || clamped(c, src, n, dst)) &&
+            return (!c->whole || whole(c, src, n)) &&
+                   (conv_linear(c, src, n, dst) || clamped(c, src, n, dst)) &&
                    (c->days == PQ_DAYS_AS_IS || ax_pq_redate(c, n, dst)) &&
                    (c->zone.n == 0 || conv_zone(c, n, dst));
         case CONV_INT_F64:
@@ -248,7 +261,9 @@ bool ax_pq_conv_fixed(const ax_pq_conv *c, const uint8_t *src, uint32_t n, void 
         case CONV_F64_F32:
             return narrow_floats(src, n, (float *) dst);
         case CONV_I96:
+            /* the calendar was that of local time */
             return conv_int96(c, src, n, (int64_t *) dst) &&
+                   (c->zone.n == 0 || conv_zone(c, n, dst)) &&
                    (c->days == PQ_DAYS_AS_IS || ax_pq_redate(c, n, dst));
         default:
             AX_ASSERT(c->kind == CONV_COPY);

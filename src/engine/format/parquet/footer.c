@@ -355,7 +355,7 @@ static ax_status parse_file(ax_task *t, ax_pq_file *f)
     AX_CHECK(t, nrows >= 0, AX_ECORRUPT, "file metadata has no valid number of rows");
     AX_CHECK(t, l.groups_type != 0, AX_ECORRUPT, "file metadata has no row groups");
     AX_TRY(ax_pq_writer_parse(t, f->base.arena, by, by_len, &f->writer));
-    ax_pq_calendar_note(f, &keys, keys_type);
+    AX_TRY(ax_pq_calendar_note(t, f, &keys, keys_type));
     AX_TRY(parse_schema_list(t, f, &schema, schema_type));
     AX_TRY(parse_groups(t, f, &l.groups, l.groups_type));
     if (l.orders_type != 0)

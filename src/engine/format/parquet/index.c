@@ -186,7 +186,7 @@ bool ax_pq_page_bounds(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_sta
 {
     memset(out, 0, sizeof *out);
     out->rows = rows;
-    out->nulls = c->leaf->max_def == 0 ? 0 : -1;
+    out->nulls = c->leaf->max_def == 0 && !ax_pq_is_lost(c) ? 0 : -1;
     if (!s->min.set && s->nulls != rows)
         return out->nulls >= 0;
     ax_pq_believe(f, c, s, rows, out);

@@ -138,6 +138,11 @@ static ax_status value_room(ax_task *t, ax_pq_slots *s, uint32_t n, ax_arena *a)
     }
     else
         AX_TRY(grow(t, a, &s->val, s->nval, cap, s->conv->dst_width));
+    if (ax_pq_is_lost(s->conv))
+    {
+        AX_TRY(grow(t, a, &s->lost, s->nval, cap, 1));
+        memset(s->lost + s->nval, 0, cap - s->nval);
+    }
     s->val_cap = cap;
     return AX_OK;
 }
@@ -149,17 +154,14 @@ static const slot_walk walk_start = {.row = UINT32_MAX};
 /* Value number i of those decoded last cannot be converted.  w goes to its row of the window. */
 static ax_status bad_value(ax_task *t, ax_pq_col *c, const leaf_state *l, slot_walk *w, uint32_t i)
 {
+    if (l->s.lost != NULL)
+        l->s.lost[l->s.nval + i] = 1;
     for (; w->k < l->s.n && w->val <= l->s.nval + i; w->k++)
     {
         w->row += l->s.rep[w->k] == 0;
         w->val += l->s.def[w->k] == c->conv->leaf->max_def;
     }
-    if (!ax_fmt_window_wants(&c->scan->w, w->row))
-        return AX_OK;
-    c->fail_row = w->row;
-    AX_CHECK(t, !c->conv->check_text, AX_ETEXT, "text is not valid UTF-8 or contains a NUL byte");
-    return ax_fail(t, c->conv->range_code, "value is out of range for type %s",
-                   ax_type_name((ax_type_id) c->conv->type.id));
+    return ax_pq_bad_value(t, c, w->row);
 }
 
 static ax_status from_dict(ax_task *t, ax_pq_col *c, leaf_state *l, uint32_t n)
@@ -503,7 +505,7 @@ static ax_status elements(ax_task *t, const ax_pq_slots *s, const ax_pq_shape *s
         if (s->def[i] < shape->edef)
             continue;
         there = s->def[i] >= shape->child->def && s->conv->kind != CONV_NULL;
-        out->null[k] = !there;
+        out->null[k] = !there || (s->lost != NULL && s->lost[at]);
         if (str)
         {
             ptr[k] = there ? s->ptr[at] : (const uint8_t *) "";

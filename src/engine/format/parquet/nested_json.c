@@ -31,8 +31,9 @@ static ax_status leaf(ax_pq_js *w, const ax_pq_shape *s, bool key)
         return disagree(w->t);
     there = l->def[l->at] >= s->def && l->conv->kind != CONV_NULL;
     l->at++;
-    if (there)
+    if (there && (l->lost == NULL || !l->lost[l->val_at]))
         return ax_pq_js_scalar(w, l, l->val_at++, key);
+    l->val_at += there;
     w->null_key |= key;
     return ax_pq_js_str(w, "null");
 }

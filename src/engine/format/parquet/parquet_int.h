@@ -215,7 +215,7 @@ enum { PQ_DAYS_AS_IS, PQ_DAYS_HYBRID, PQ_DAYS_DRILL };    /* what a column's day
 struct ax_pq_conv;
 
 /* Look at the writer and the key-values, a list of wire type `type` (0: there is none). */
-void ax_pq_calendar_note(ax_pq_file *f, ax_cur *list, uint8_t type);
+ax_status ax_pq_calendar_note(ax_task *t, ax_pq_file *f, ax_cur *list, uint8_t type) AX_MUST_USE;
 
 /* PQ_DAYS_* of a leaf read as the column says. */
 uint8_t ax_pq_calendar_of(const ax_pq_file *f, const ax_pq_leaf *l, const ax_colspec *col);
@@ -347,9 +347,10 @@ typedef struct ax_pq_conv
     int64_t div, mul, add;
     ax_fmt_digits num;        /* NUM */
     ax_status range_code;     /* ERANGE or EDATETIME */
-    ax_zone zone;             /* LINEAR, n > 0: then from local time to UTC, or back */
+    ax_zone zone;             /* LINEAR, I96, n > 0: then from local time to UTC, or back */
     uint8_t days;             /* LINEAR, I96: PQ_DAYS_* */
-    uint8_t out_of_range;     /* LINEAR, I96 to a date or timestamp: ax_out_of_range */
+    uint8_t out_of_range;     /* ax_out_of_range; INFINITY: of LINEAR, I96 to a date or timestamp */
+    bool whole;               /* LINEAR with div 1000, I96: no nanoseconds may be left over */
 } ax_pq_conv;
 
 typedef struct ax_pq_bind
@@ -635,6 +636,13 @@ void ax_pq_col_rewind(ax_pq_col *c);
 /* Shorten a vector that col_read made to its first n > 0 rows. */
 void ax_pq_col_cut(ax_pq_col *c, ax_vec *v, uint32_t n);
 
+/* The value of this row of the window cannot be converted: an error, if the row is wanted and the
+ * value is not taken for null (ax_pq_is_lost). */
+ax_status ax_pq_bad_value(ax_task *t, ax_pq_col *c, uint32_t row) AX_MUST_USE;
+
+/* Are values that cannot be converted nulls? */
+bool ax_pq_is_lost(const ax_pq_conv *c);
+
 /* For readers that do their own account of rows.  Go to the next data page (its page_left slots are
  * unread then); open it, so that levels and values can be taken. */
 ax_status ax_pq_col_next_page(ax_task *t, ax_pq_col *c) AX_MUST_USE;
@@ -667,6 +675,7 @@ typedef struct ax_pq_slots
     uint8_t *val;             /* [nval] values of conv->dst_width bytes */
     const uint8_t **ptr;      /* [nval] strings */
     uint32_t *len;
+    uint8_t *lost;            /* [nval] values that are null, being out of range; NULL: none */
     uint32_t nval, val_cap;
     uint32_t at, val_at;      /* where assembly stands */
 } ax_pq_slots;

@@ -153,8 +153,15 @@ static bool bound(const ax_pq_conv *c, const ax_pq_bytes *b, ax_value *out)
     return !((c->type.phys == AX_P_F32 || c->type.phys == AX_P_F64) && isnan(out->u.f));
 }
 
-void ax_pq_believe(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_stats *s, int64_t rows,
-                   ax_bounds *out)
+/* Values that are taken for null because they are out of range: may there be any? */
+static bool may_lose(const ax_pq_conv *c, const ax_bounds *b)
+{
+    /* numbers too small for a float lie between its bounds */
+    return ax_pq_is_lost(c) && (!b->has_min || !b->has_max || c->kind == CONV_F64_F32);
+}
+
+static void believe(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_stats *s, int64_t rows,
+                    ax_bounds *out)
 {
     bool fixed = c->kind != CONV_STR, good = trusted(&f->writer);
     ax_pq_bytes min = {0}, max = {0};
@@ -177,6 +184,14 @@ void ax_pq_believe(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_stats *
                      (fixed ? good : s->min_exact);
     out->max_exact = out->has_max && c->num.rescale >= 0 && c->kind != CONV_INT_F64 &&
                      (fixed ? good : s->max_exact);
+}
+
+void ax_pq_believe(const ax_pq_file *f, const ax_pq_conv *c, const ax_pq_stats *s, int64_t rows,
+                   ax_bounds *out)
+{
+    believe(f, c, s, rows, out);
+    if (out->nulls < rows && may_lose(c, out))
+        out->nulls = -1;
 }
 
 /* Constants, row numbers. */
@@ -227,7 +242,7 @@ bool ax_pq_bounds(const ax_fmt_bind *bind, uint32_t split, uint32_t col, ax_boun
         out->nulls = out->rows;
         return true;
     }
-    if (c->leaf->max_def == 0)
+    if (c->leaf->max_def == 0 && !ax_pq_is_lost(c))
         out->nulls = 0;
     if (!ax_pq_chunk_get(f, split, c->leaf_idx, &m) || !m.has_meta || m.encrypted ||
         m.stats == NULL || m.num_values != out->rows || m.type != c->leaf->phys)
