@@ -23,12 +23,16 @@ struct ax_query
 
 /* ---- engine ---------------------------------------------------------------------------------- */
 
+static void drop_pages(void *io) { ax_io_trim_pages((ax_io *) io); }
+
 static ax_status parts_create(ax_engine *e, const ax_engine_opts *o, uint32_t threads)
 {
     int64_t meta = o->metadata_cache_bytes > 0 ? o->metadata_cache_bytes : METADATA_DEFAULT;
 
     AX_TRY(ax_pool_create(&e->env.pool, threads, o->idle_ms, o->spin_us));
     AX_TRY(ax_io_create(&e->env.io, o->max_open_files > 0 ? o->max_open_files : FILES_DEFAULT));
+    ax_pool_on_idle(e->env.pool, drop_pages, e->env.io);
+    ax_io_keep_pages(e->env.io, (size_t) o->page_cache_bytes, &e->budget);
     return ax_cache_create(meta, &e->env.cache);
 }
 
@@ -90,6 +94,7 @@ int64_t ax_engine_used_bytes(const ax_engine *e)
 void ax_engine_trim(ax_engine *e)
 {
     ax_cache_trim(e->env.cache);
+    ax_io_trim_pages(e->env.io);
     (void) ax_slab_trim(0);
 }
 
@@ -100,6 +105,11 @@ void ax_engine_set_max_threads(ax_engine *e, uint32_t n)
     if (n > e->pool_threads)
         n = e->pool_threads;
     atomic_store_explicit(&e->env.max_threads, n, memory_order_relaxed);
+}
+
+void ax_engine_set_page_cache(ax_engine *e, int64_t bytes)
+{
+    ax_io_keep_pages(e->env.io, (size_t) bytes, &e->budget);
 }
 
 void ax_engine_share(ax_engine *e, ax_permits *s, uint32_t total)
@@ -275,6 +285,7 @@ void ax_query_profile(const ax_query *q, ax_profile *out)
     out->requests = p.requests;
     out->bytes_read = p.bytes_read;
     out->bytes_cached = p.bytes_cached;
+    out->pages_cached = p.pages_cached;
     out->rows_out = p.rows_out;
     out->groups = p.groups;
     out->spilled_bytes = p.spilled_bytes;

@@ -59,6 +59,8 @@ typedef struct ax_engine_opts
     uint32_t spin_us;              /* idle threads look for work this long, 0: 30 */
     int64_t memory_limit_bytes;    /* of all queries of this process, 0: unlimited */
     int64_t metadata_cache_bytes;  /* opened files kept between queries, 0: 64 MiB */
+    int64_t page_cache_bytes;      /* decompressed pages kept between queries, 0: none; can be
+                                      changed later.  They go when no thread is left */
     uint32_t max_open_files;       /* 0: 256 */
 } ax_engine_opts;
 
@@ -69,6 +71,7 @@ uint32_t ax_engine_queries(const ax_engine *e);          /* not destroyed yet */
 int64_t ax_engine_used_bytes(const ax_engine *e);
 void ax_engine_trim(ax_engine *e);                       /* give idle memory back now */
 void ax_engine_set_max_threads(ax_engine *e, uint32_t n);
+void ax_engine_set_page_cache(ax_engine *e, int64_t bytes); /* no memory: it stays as it is */
 
 /* Together with all engines that share s, run at most total jobs at once (0: as many as there are
  * cores); see ax_permits.  s counts in the first call, which comes before any query; later ones
@@ -270,7 +273,8 @@ typedef struct ax_profile
     uint64_t splits_done;                         /* read, or answered from metadata */
     int64_t bytes_total;                          /* of the files */
     ax_scan_stats scan;
-    uint64_t requests, bytes_read, bytes_cached;
+    uint64_t requests, bytes_read;
+    uint64_t pages_cached, bytes_cached;          /* pages that did not have to be decompressed */
     uint64_t rows_out;
     uint64_t groups;                              /* groups of the top aggregate */
     uint64_t spilled_bytes;                       /* written to the temporary file */

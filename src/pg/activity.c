@@ -71,6 +71,7 @@ typedef struct AfdwCounts
 	int64		rows_read,
 				rows_out;
 	int64		bytes_read,
+				pages_cached,
 				bytes_cached,
 				bytes_total,
 				requests;
@@ -197,6 +198,7 @@ take_counts(AfdwCounts *c, const ax_query *q)
 	c->rows_read = (int64) p.scan.rows_read;
 	c->rows_out = (int64) p.rows_out;
 	c->bytes_read = (int64) p.bytes_read;
+	c->pages_cached = (int64) p.pages_cached;
 	c->bytes_cached = (int64) p.bytes_cached;
 	c->bytes_total = p.bytes_total;
 	c->requests = (int64) p.requests;
@@ -474,6 +476,7 @@ put_logged(ReturnSetInfo *rsinfo, const AfdwLogEntry *e)
 	add_int(&row, c->rows_read);
 	add_int(&row, c->rows_out);
 	add_int(&row, c->bytes_read);
+	add_int(&row, c->pages_cached);
 	add_int(&row, c->bytes_cached);
 	add_int(&row, c->requests);
 	add_int(&row, c->memory_peak);

@@ -57,7 +57,7 @@ typedef enum AfdwRequirePushdown
 #define AFDW_BOOL(name, dflt, text) extern bool afdw_##name;
 #define AFDW_INT(name, dflt, lo, hi, flags, text) extern int afdw_##name;
 #define AFDW_ENUM(name, type, dflt, options, text) extern int afdw_##name;
-#define AFDW_SERVER_INT(name, dflt, lo, hi, text) extern int afdw_##name;
+#define AFDW_SERVER_INT(name, dflt, lo, hi, flags, text) extern int afdw_##name;
 #define AFDW_ADMIN_STRING(name, check, text) extern char *afdw_##name;
 #include "gucs.def"
 #undef AFDW_BOOL

@@ -260,8 +260,11 @@ explain_resources(const ax_profile *p, ExplainState *es)
 		ExplainPropertyInteger("Values Computed by PostgreSQL", NULL, (int64) p->host_values, es);
 	ExplainPropertyInteger("Bytes Read", "kB", (int64) (p->bytes_read + 1023) / 1024, es);
 	if (p->bytes_cached)
+	{
+		ExplainPropertyInteger("Pages From Cache", NULL, (int64) p->pages_cached, es);
 		ExplainPropertyInteger("Bytes From Cache", "kB", (int64) (p->bytes_cached + 1023) / 1024,
 							   es);
+	}
 	ExplainPropertyInteger("Requests", NULL, (int64) p->requests, es);
 	ExplainPropertyInteger("Threads", NULL, p->threads_peak, es);
 	if (es->verbose)

@@ -22,7 +22,7 @@ static const struct config_enum_entry afdw_require_options[] = {
 #define AFDW_BOOL(name, dflt, text) bool afdw_##name = dflt;
 #define AFDW_INT(name, dflt, lo, hi, flags, text) int afdw_##name = dflt;
 #define AFDW_ENUM(name, type, dflt, options, text) int afdw_##name = dflt;
-#define AFDW_SERVER_INT(name, dflt, lo, hi, text) int afdw_##name = dflt;
+#define AFDW_SERVER_INT(name, dflt, lo, hi, flags, text) int afdw_##name = dflt;
 #define AFDW_ADMIN_STRING(name, check, text) char *afdw_##name = NULL;
 #include "gucs.def"
 #undef AFDW_BOOL
@@ -43,9 +43,9 @@ afdw_guc_init(void)
 #define AFDW_ENUM(name, type, dflt, options, text) \
 	DefineCustomEnumVariable("analytics_fdw." #name, text, NULL, &afdw_##name, dflt, options, \
 							 PGC_USERSET, 0, NULL, NULL, NULL);
-#define AFDW_SERVER_INT(name, dflt, lo, hi, text) \
+#define AFDW_SERVER_INT(name, dflt, lo, hi, flags, text) \
 	DefineCustomIntVariable("analytics_fdw." #name, text, NULL, &afdw_##name, dflt, lo, hi, \
-							PGC_SIGHUP, 0, NULL, NULL, NULL);
+							PGC_SIGHUP, flags, NULL, NULL, NULL);
 #define AFDW_ADMIN_STRING(name, check, text) \
 	DefineCustomStringVariable("analytics_fdw." #name, text, NULL, &afdw_##name, "", \
 							   PGC_SUSET, GUC_LIST_INPUT, check, NULL, NULL);
@@ -136,6 +136,8 @@ afdw_allowed(void)
 		allow &= ~(uint32) AX_ALLOW_LAZY;
 	if (!afdw_verify_checksums)
 		allow &= ~(uint32) AX_ALLOW_CHECKSUMS;
+	if (!afdw_enable_page_cache)
+		allow &= ~(uint32) AX_ALLOW_KEPT_PAGES;
 	if (!afdw_enable_aggregate_algebra)
 		allow &= ~(uint32) AX_ALLOW_ALGEBRA;
 	if (!afdw_enable_top_groups)

@@ -51,6 +51,7 @@ static ax_engine *engine = NULL;
 static bool engine_gone = false;
 static int	engine_threads = -1;	/* settings that the pool has */
 static int	engine_total = -1;
+static int	engine_pages = 0;
 static AfdwQuery *live = NULL;
 static uint32 wait_event = PG_WAIT_EXTENSION;
 
@@ -212,6 +213,8 @@ afdw_engine(void)
 		Assert(IsUnderPostmaster || !IsPostmasterEnvironment);
 		opts.max_threads = (uint32) afdw_max_threads;
 		opts.max_open_files = reserve_files();
+		opts.page_cache_bytes = (int64) afdw_page_cache_size * 1024;
+		engine_pages = afdw_page_cache_size;
 		ax_error_clear(&err);
 		if (ax_engine_create(&opts, &engine, &err) != AX_OK)
 		{
@@ -224,6 +227,9 @@ afdw_engine(void)
 		wait_event = WaitEventExtensionNew("AnalyticsEngine");
 #endif
 	}
+	if (engine_pages != afdw_page_cache_size)
+		ax_engine_set_page_cache(engine, (int64) afdw_page_cache_size * 1024);
+	engine_pages = afdw_page_cache_size;
 	if (engine_total != afdw_max_total_threads && afdw_permits() != NULL)
 		ax_engine_share(engine, afdw_permits(), (uint32) afdw_max_total_threads);
 	engine_total = afdw_max_total_threads;

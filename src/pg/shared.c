@@ -31,7 +31,7 @@
 #include "afdw.h"
 
 /* Carries the version of the layout: libraries of two versions never share a block. */
-#define SHARED_NAME "analytics_fdw 1"
+#define SHARED_NAME "analytics_fdw 2"
 
 static void *shared = NULL;
 

@@ -92,6 +92,61 @@ rmdir "$lake/many" or die;
 ask('SELECT count(*) FROM many');
 like($err, qr/no such file or directory/i, 'a directory that is not there is an error');
 
+# ---- pages that stay in memory ------------------------------------------------------------------
+# A file that is written anew in place, as long as before and with the same time, has a change time
+# of its own: pages of the old one are not taken for its.
+
+sub cached
+{
+	return ask(q{SELECT pages_cached > 0 FROM analytics_fdw.query_log
+		WHERE pid = pg_backend_pid() ORDER BY query_start DESC LIMIT 1});
+}
+
+put('groups/pages.parquet', 'pages/a.parquet');
+sleep(3);    # files that were written just now are not trusted
+ask("CREATE FOREIGN TABLE pages (u text) SERVER analytics_fdw OPTIONS (path '$lake/pages')");
+my $count = q{SELECT count(*) FILTER (WHERE u LIKE 'user-%'), count(*) FILTER (WHERE u LIKE 'USER-%')
+	FROM pages};
+my $before = ask($count);
+like($before, qr/^[1-9]\d*\|0$/, 'a file');
+is(ask($count), $before, 'read again') for 1 .. 3;
+is(cached(), 't', 'pages stay');
+my @stat = stat("$lake/pages/a.parquet");
+my $bytes = slurp_file("$lake/pages/a.parquet");
+$bytes =~ s/user-/USER-/g;
+open(my $fh, '+<:raw', "$lake/pages/a.parquet") or die;
+print $fh $bytes;
+close($fh) or die;
+utime($stat[8], $stat[9], "$lake/pages/a.parquet") or die;
+is((stat("$lake/pages/a.parquet"))[7], $stat[7], 'it is as long as before');
+for my $i (1 .. 4)
+{
+	is(ask($count), join('|', reverse split /\|/, $before), 'its new bytes are read');
+	is(cached(), 'f', 'and not kept at once');
+}
+sleep(3);
+is(ask($count), join('|', reverse split /\|/, $before), 'nor later any others') for 1 .. 3;
+is(cached(), 't', 'but kept');
+
+# no more than a few pages are kept
+ask("CREATE FOREIGN TABLE few () SERVER analytics_fdw OPTIONS (path '$files/groups/pages.parquet')");
+my $sums = 'SELECT count(w), sum(x), max(u), sum(id) FROM few';
+my $answer = ask($sums);
+$node->append_conf('postgresql.conf', "analytics_fdw.page_cache_size = '40kB'");
+$node->reload;
+ok($node->poll_query_until('postgres', q{
+	SELECT current_setting('analytics_fdw.page_cache_size', true) = '40kB'}), 'reloaded');
+is(ask($sums), $answer, 'the same with little room') for 1 .. 4;
+is(ask(q{SELECT bytes_cached <= 4 * 40960 AND pages_read > 40 FROM analytics_fdw.query_log
+	WHERE pid = pg_backend_pid() ORDER BY query_start DESC LIMIT 1}), 't', 'few pages came from memory');
+$node->append_conf('postgresql.conf', 'analytics_fdw.page_cache_size = 0');
+$node->reload;
+ok($node->poll_query_until('postgres', q{
+	SELECT current_setting('analytics_fdw.page_cache_size', true) = '0'}), 'reloaded');
+is(ask($sums), $answer, 'the same with none') for 1 .. 4;
+is(cached(), 'f', 'which keeps nothing');
+unlink("$lake/pages/a.parquet") or die;
+
 # ---- temporary tables ---------------------------------------------------------------------------
 
 is(ask("CREATE FOREIGN TABLE pg_temp.x () SERVER analytics_fdw OPTIONS (path '$lake/y=1')"), '',

@@ -70,7 +70,9 @@ struct ax_pool
     pthread_mutex_t lock;
     pthread_cond_t work;       /* sleeping threads; monotonic clock */
     uint32_t max_threads;      /* immutable */
-    uint32_t idle_ms;          /* immutable */
+    void (*on_idle)(void *arg); /* this, its argument and the next: immutable */
+    void *on_idle_arg;
+    uint32_t idle_ms;
     uint32_t spin_us;          /* immutable */
     _Atomic uint32_t threads;  /* written under lock; read by anybody for reports */
     _Atomic uint32_t epoch;    /* counts jobs that became ready; spinning threads watch it, the
@@ -502,6 +504,8 @@ static void *thread_main(void *arg)
     last = atomic_fetch_sub_explicit(&p->threads, 1, memory_order_relaxed) == 1;
     pthread_mutex_unlock(&p->lock);
     /* Nobody has asked for anything for a while: what was kept for the next query goes back. */
+    if (last && p->on_idle != NULL)
+        p->on_idle(p->on_idle_arg);
     if (last)
         (void) ax_slab_trim(0);
     return NULL;
@@ -566,6 +570,12 @@ static void group_close(ax_pool *p, ax_group *g)
     list_finish(p, &g->queued);
     list_finish(p, &g->parked);
     permit_tell(p);
+}
+
+void ax_pool_on_idle(ax_pool *p, void (*fn)(void *arg), void *arg)
+{
+    p->on_idle = fn;
+    p->on_idle_arg = arg;
 }
 
 void ax_pool_destroy(ax_pool *p)

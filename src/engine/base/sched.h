@@ -85,6 +85,10 @@ uint32_t ax_pool_most(ax_pool *p);          /* jobs that can run at once, as thi
  * which comes before any job.  total: at least 1. */
 void ax_pool_share(ax_pool *p, ax_permits *s, uint32_t total);
 
+/* fn(arg) is called by the last thread that leaves, as nobody has asked for anything for idle_ms,
+ * before free memory is given back.  To be set before any job. */
+void ax_pool_on_idle(ax_pool *p, void (*fn)(void *arg), void *arg);
+
 /* A group of jobs of which at most max_running run at the same time (a query's max_threads). */
 ax_status ax_group_create(ax_pool *p, uint32_t max_running, ax_group **out) AX_MUST_USE;
 

@@ -158,7 +158,7 @@ typedef struct ax_exec_profile
     ax_granules_removed removed[AX_MAX_REMOVED];
     uint32_t nremoved;
     ax_scan_stats scan;
-    uint64_t requests, bytes_read, bytes_cached;
+    uint64_t requests, bytes_read, pages_cached, bytes_cached;
     uint64_t rows_out, groups, spilled_bytes;
     uint32_t late_columns, late_of; /* columns read for the winners of a top-N alone */
     int64_t memory_bytes, memory_peak_bytes;

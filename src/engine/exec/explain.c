@@ -180,6 +180,7 @@ void ax_exec_profile_get(ax_exec *x, ax_exec_profile *out)
     out->requests = LOAD(io.requests);
     out->bytes_read = LOAD(io.bytes_read);
     out->bytes_cached = LOAD(io.bytes_cached);
+    out->pages_cached = LOAD(io.pages_cached);
     if (x->plan == NULL)
         out->open_ns = out->elapsed_ns;
     out->from_metadata = x->meta_only && x->state == AX_ES_DRAINED &&

@@ -325,6 +325,7 @@ enum
     AX_ALLOW_PARTITION = 1u << 11, AX_ALLOW_ALGEBRA = 1u << 12,
     AX_ALLOW_TOP_GROUPS = 1u << 16,
     AX_ALLOW_SHARE = 1u << 17,
+    AX_ALLOW_KEPT_PAGES = 1u << 18, /* pages that stay between queries (io.h) */
     AX_ALLOW_ALL = 0xffffffffu
 };
 

@@ -157,13 +157,46 @@ ax_status ax_io_file_check(ax_task *t, ax_io_file *f) AX_MUST_USE;
 /* What this module did for a query: bytes and requests, for EXPLAIN. */
 typedef struct ax_io_stats
 {
-    _Atomic uint64_t bytes_read, requests, bytes_cached, wait_ns;
+    _Atomic uint64_t bytes_read, requests, wait_ns;
+    _Atomic uint64_t bytes_cached, pages_cached; /* pages that were not decompressed, since the
+                                                  * cache had them, and their bytes */
 } ax_io_stats;
 
 /* The account of a file that is used by one query only, in tools and tests; ax_task.io goes before
  * it, and is the right place for files that a cache shares among queries.  NULL ends counting, and
  * must come before the account dies. */
 void ax_io_file_count_to(ax_io_file *f, ax_io_stats *s);
+
+/* ---- pages that stay ------------------------------------------------------------------------- */
+
+/* Keep pages of files after decompression, up to so many bytes together, for the next queries;
+ * 0: none, as at first, and where there is no memory for the table.  What is let in is told in
+ * pages.c.  parent: of the account; it outlives the module.  Thread: the host's. */
+void ax_io_keep_pages(ax_io *io, size_t bytes, ax_budget *parent);
+void ax_io_trim_pages(ax_io *io);        /* drop all of them now */
+size_t ax_io_kept_bytes(ax_io *io);
+
+/* A page of a file: where it begins, and how long it is after decompression. */
+typedef struct ax_io_page
+{
+    uint64_t off;
+    size_t len;
+    uint32_t how;     /* what else its bytes depend on: the codec */
+    bool checked;     /* GET: its checksum must have been compared; PUT: it was, or there is none */
+} ax_io_page;
+
+/* The page's bytes, exactly len of them: a reference for the caller, who never writes to them.
+ * NULL: the cache has not got them; *wanted then: it would keep them, so who decompresses the page
+ * now does it into a buffer of its own, and gives that to PUT.  Counts in t->io. */
+ax_buf *ax_io_page_get(ax_task *t, ax_io_file *f, const ax_io_page *key, bool *wanted);
+
+/* Would GET find it, or want it?  For readers that need not have the page whole: if the answer is
+ * no, the page counts as asked for. */
+bool ax_io_page_wanted(ax_io_file *f, const ax_io_page *key);
+
+/* Offer a page that was decompressed.  The caller is its buffer's only owner; afterwards the buffer
+ * is shared, and charged to another account than before, if it was kept. */
+void ax_io_page_put(ax_io_file *f, const ax_io_page *key, ax_buf *bytes);
 
 /* ---- files that are not files ---------------------------------------------------------------- */
 

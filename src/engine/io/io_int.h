@@ -4,6 +4,7 @@
  *   local.c  descriptors, reads and identity of files of the local file system
  *   local_list.c  its directories
  *   fetch.c  requests: merging, what is answered at once, delivery
+ *   pages.c  pages that stay after decompression
  *   flight.c what is under way: flights and tickets, completions, forgetting
  *
  * Locks.  ax_io.lock guards what says so; it is held for moments, never over a system call that
@@ -97,6 +98,7 @@ struct ax_io
     ax_io_ticket *buckets[AX_IO_BUCKET_CNT]; /* guarded by lock */
     uint32_t in_flight;         /* flights that backends still own; guarded by lock */
     ax_budget budget;           /* bytes that belong to no query */
+    struct ax_io_pages *_Atomic pages; /* owned; NULL: none were ever to be kept */
 };
 
 /* Scheme of a URI as a length, 0 for a plain path. */
@@ -175,6 +177,10 @@ ax_status ax_io_local_read(ax_task *t, ax_io_file *f, uint64_t off, const ax_io_
  * at one moment; ECHANGED when it changes too fast to tell. */
 ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursive,
                            ax_io_entry **out, uint32_t *n) AX_MUST_USE;
+
+/* ---- pages.c --------------------------------------------------------------------------------- */
+
+void ax_io_pages_destroy(struct ax_io_pages *c); /* NULL is allowed */
 
 /* ---- flight.c -------------------------------------------------------------------------------- */
 

@@ -245,7 +245,8 @@ CREATE FUNCTION analytics_fdw.query_log(OUT pid integer, OUT datid oid, OUT uses
 	OUT removed_page_index bigint, OUT removed_primary_key bigint,
 	OUT removed_skip_index bigint, OUT removed_limit bigint, OUT pages_read bigint,
 	OUT pages_skipped bigint, OUT rows_read bigint, OUT rows_returned bigint,
-	OUT bytes_read bigint, OUT bytes_cached bigint, OUT requests bigint,
+	OUT bytes_read bigint, OUT pages_cached bigint, OUT bytes_cached bigint,
+	OUT requests bigint,
 	OUT peak_memory bigint, OUT max_threads integer, OUT peak_threads integer,
 	OUT cpu_time double precision, OUT io_wait double precision, OUT spilled bigint,
 	OUT sqlstate text, OUT error text)

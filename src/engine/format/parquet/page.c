@@ -173,7 +173,7 @@ void ax_pq_retire_buffer(ax_pq_col *c)
 
     c->body = NULL;
     if (b != NULL && b != c->chunk && atomic_load_explicit(&b->refs, memory_order_acquire) == 1 &&
-        (c->spare == NULL || c->spare->cap < b->cap))
+        b->budget == c->scan->req.budget && (c->spare == NULL || c->spare->cap < b->cap))
     {
         ax_buf_unref(c->spare);
         c->spare = b;
@@ -208,10 +208,37 @@ bool ax_pq_page_stored(const ax_pq_col *c, const ax_pq_page *p)
             !ax_pq_writer_before(&c->scan->f->writer, "parquet-cpp", 2, 0, 0));
 }
 
-ax_status ax_pq_page_source(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_pq_packed *out)
+bool ax_pq_page_key(const ax_pq_col *c, const ax_pq_page *p, ax_io_page *key)
 {
-    ax_scan_stats *stats = c->scan->req.stats;
-    size_t levels = p->type == PQ_PAGE_DATA_V2 ? (size_t) p->def_len + (size_t) p->rep_len : 0;
+    *key = (ax_io_page){.off = (uint64_t) p->off, .how = (uint32_t) c->codec};
+    key->len = (size_t) p->uncompressed - ax_pq_page_levels(p);
+    key->checked = (c->scan->req.allow & AX_ALLOW_CHECKSUMS) != 0 && p->has_crc;
+    return (c->scan->req.allow & AX_ALLOW_KEPT_PAGES) != 0;
+}
+
+ax_buf *ax_pq_page_kept(ax_task *t, ax_pq_col *c, const ax_pq_page *p, bool *wanted)
+{
+    ax_io_page key;
+
+    *wanted = false;
+    return ax_pq_page_key(c, p, &key) ? ax_io_page_get(t, c->scan->f->base.io, &key, wanted)
+                                           : NULL;
+}
+
+void ax_pq_page_keep(ax_pq_col *c, const ax_pq_page *p, ax_buf *body)
+{
+    ax_io_page key;
+
+    if (!ax_pq_page_key(c, p, &key))
+        return;
+    key.checked |= !p->has_crc;
+    ax_io_page_put(c->scan->f->base.io, &key, body);
+}
+
+/* Where the values of the page stand. */
+static ax_status packed(ax_task *t, const ax_pq_col *c, const ax_pq_page *p, ax_pq_packed *out)
+{
+    size_t levels = ax_pq_page_levels(p);
 
     out->src = p->body + levels;
     out->packed = (size_t) p->compressed - levels;
@@ -225,6 +252,14 @@ ax_status ax_pq_page_source(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_pq
         out->stored = true;
         out->packed = 0;
     }
+    return AX_OK;
+}
+
+ax_status ax_pq_page_source(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_pq_packed *out)
+{
+    ax_scan_stats *stats = c->scan->req.stats;
+
+    AX_TRY(packed(t, c, p, out));
     if ((c->scan->req.allow & AX_ALLOW_CHECKSUMS) != 0)
         AX_TRY(ax_pq_page_check(t, p));
     stats->bytes_compressed += out->packed;
@@ -237,8 +272,19 @@ ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf 
 {
     ax_pq_packed in;
     ax_buf *b = NULL;
+    bool wanted = false;
     ax_status st;
 
+    AX_TRY(packed(t, c, p, &in));
+    if (!in.stored)
+        b = ax_pq_page_kept(t, c, p, &wanted);
+    if (b != NULL)
+    {
+        *hold = b;
+        *v = b->data;
+        *vend = b->data + in.plain;
+        return AX_OK;
+    }
     AX_TRY(ax_pq_page_source(t, c, p, &in));
     if (in.stored)
     {
@@ -249,13 +295,18 @@ ax_status ax_pq_page_body(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_buf 
         *vend = *v + in.plain;
         return AX_OK;
     }
-    AX_TRY(ax_pq_take_buffer(t, c, in.plain, &b));
+    if (!wanted)
+        AX_TRY(ax_pq_take_buffer(t, c, in.plain, &b));
+    else if ((b = ax_buf_alloc(c->scan->req.budget, in.plain)) == NULL)
+        return ax_fail_nomem(t, in.plain);
     st = ax_cdc_decompress(t, c->scan->cdc, c->codec, in.src, in.packed, b->data, in.plain);
     if (st != AX_OK)
     {
         ax_buf_unref(b);
         return st;
     }
+    if (wanted)
+        ax_pq_page_keep(c, p, b);
     *hold = b;
     *v = b->data;
     *vend = b->data + in.plain;

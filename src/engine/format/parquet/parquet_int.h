@@ -410,6 +410,12 @@ typedef struct ax_pq_page
     int64_t off;              /* file offset of the header */
 } ax_pq_page;
 
+/* Bytes of the levels that V2 stores in front of the values, never compressed. */
+static inline size_t ax_pq_page_levels(const ax_pq_page *p)
+{
+    return p->type == PQ_PAGE_DATA_V2 ? (size_t) p->def_len + (size_t) p->rep_len : 0;
+}
+
 /* Parse and check the header at c and step over its body.  slots_left: slots of the chunk that no
  * page has claimed yet. */
 ax_status ax_pq_page_header(ax_task *t, ax_cur *c, int64_t file_off, int64_t slots_left,
@@ -736,6 +742,12 @@ ax_status ax_pq_dict_ids(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t at, uint
 typedef struct ax_pq_packed { const uint8_t *src; size_t packed, plain; bool stored; } ax_pq_packed;
 ax_status ax_pq_page_source(ax_task *t, ax_pq_col *c, const ax_pq_page *p, ax_pq_packed *out)
     AX_MUST_USE;
+
+/* Pages that stay between queries (io.h).  key: false, they are not to be used.  kept: the values
+ * of p, a reference, or NULL.  keep: offer them; body has no other owner. */
+bool ax_pq_page_key(const ax_pq_col *c, const ax_pq_page *p, ax_io_page *key);
+ax_buf *ax_pq_page_kept(ax_task *t, ax_pq_col *c, const ax_pq_page *p, bool *wanted);
+void ax_pq_page_keep(ax_pq_col *c, const ax_pq_page *p, ax_buf *body);
 
 /* The values part of a page, decompressed: *v up to *vend inside *hold (a reference for the
  * caller), with 64 readable bytes behind. */

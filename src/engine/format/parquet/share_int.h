@@ -10,6 +10,7 @@ typedef struct ax_pq_team
 {
     uint8_t state;            /* private to share_page.c; 0: nobody began */
     bool failed;              /* what was cut is no piece */
+    bool wanted;              /* by the pages that stay */
     ax_pq_packed in;
     ax_cdc_cut *cut;
     uint32_t next, done;      /* walks or pieces: taken, finished */

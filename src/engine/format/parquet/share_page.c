@@ -11,8 +11,12 @@
 enum { TEAM_FREE, TEAM_BUSY, TEAM_WALK, TEAM_PIECES, TEAM_READY };
 
 /* Now in a state that others may have waited for; the lock is held. */
-static void enter(ax_fmt_share *h, ax_pq_team *m, uint8_t state)
+static void enter(ax_pq_col *c, ax_pq_team *m, const ax_pq_page *p, uint8_t state)
 {
+    ax_fmt_share *h = c->scan->req.share;
+
+    if (state == TEAM_READY && m->wanted)
+        ax_pq_page_keep(c, p, m->body);
     if (state == TEAM_FREE)
     {
         ax_buf_unref(m->body);
@@ -35,6 +39,9 @@ static ax_status begin(ax_task *t, ax_pq_scan *s, ax_pq_col *c, ax_pq_team *m, c
                        bool *cut)
 {
     *cut = false;
+    m->body = ax_pq_page_kept(t, c, p, &m->wanted);
+    if (m->body != NULL)
+        return AX_OK;
     AX_TRY(ax_pq_page_source(t, c, p, &m->in));
     AX_CHECK(t, !m->in.stored, AX_ECORRUPT, "page of %zu bytes says that it is not compressed",
              m->in.packed);
@@ -83,7 +90,8 @@ static bool take_part(ax_pq_team *m, part *out)
 }
 
 /* A part is done; the last one of a state leads on.  The lock is held, and let go in between. */
-static ax_status part_done(ax_task *t, ax_pq_scan *s, ax_pq_col *c, ax_pq_team *m, part w)
+static ax_status part_done(ax_task *t, ax_pq_scan *s, ax_pq_col *c, ax_pq_team *m,
+                           const ax_pq_page *p, part w)
 {
     ax_fmt_share *h = s->req.share;
     bool walked = w.state == TEAM_WALK;
@@ -103,7 +111,7 @@ static ax_status part_done(ax_task *t, ax_pq_scan *s, ax_pq_col *c, ax_pq_team *
             st = alone(t, s, c, m);
         pthread_mutex_lock(&h->lock);
     }
-    enter(h, m, st == AX_OK ? next : TEAM_FREE);
+    enter(c, m, p, st == AX_OK ? next : TEAM_FREE);
     return st;
 }
 
@@ -122,7 +130,7 @@ static ax_status first(ax_task *t, ax_pq_scan *s, ax_pq_col *c, ax_pq_team *m, c
     if (p->type != PQ_PAGE_DICTIONARY)
         s->req.stats->pages++;
     pthread_mutex_lock(&h->lock);
-    enter(h, m, st != AX_OK ? TEAM_FREE : cut ? TEAM_WALK : TEAM_READY);
+    enter(c, m, p, st != AX_OK ? TEAM_FREE : cut ? TEAM_WALK : TEAM_READY);
     return st;
 }
 
@@ -145,7 +153,7 @@ ax_status ax_pq_team_page(ax_task *t, ax_pq_scan *s, ax_pq_col *c, ax_pq_team *m
         pthread_mutex_lock(&h->lock);
         m->failed |= !ok;
         if (st == AX_OK)
-            st = part_done(t, s, c, m, w);
+            st = part_done(t, s, c, m, p, w);
     }
     *wait = m->state != TEAM_READY;
     pthread_mutex_unlock(&h->lock);

@@ -111,31 +111,34 @@ ax_status ax_pq_col_header(ax_task *t, ax_pq_col *c)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-static size_t levels_of(const ax_pq_page *p)
-{
-    return p->type == PQ_PAGE_DATA_V2 ? (size_t) p->def_len + (size_t) p->rep_len : 0;
-}
-
 /* Is the page one to be read in pieces, as far as its header and its column tell? */
 static bool wants_pieces(const ax_pq_col *c, bool stored)
 {
     const ax_pq_page *p = &c->page;
-    size_t plain = (size_t) p->uncompressed - levels_of(p);
+    size_t plain = (size_t) p->uncompressed - ax_pq_page_levels(p);
     size_t piece = c->scan->piece_bytes;
 
     if (c->in_nest || c->scan->req.share != NULL || p->encoding != PQ_PLAIN ||
         c->conv->src == SRC_BOOL || plain < LARGE_PIECES * piece)
         return false;
-    if (p->type == PQ_PAGE_DATA_V2 && (size_t) p->compressed == levels_of(p))
+    if (p->type == PQ_PAGE_DATA_V2 && (size_t) p->compressed == ax_pq_page_levels(p))
         return false;
-    return stored ? !body_at_hand(c) && plain == (size_t) p->compressed - levels_of(p)
+    return stored ? !body_at_hand(c) && plain == (size_t) p->compressed - ax_pq_page_levels(p)
                   : ax_cdc_streams(c->codec);
+}
+
+/* Is the page, which need not be in memory at once, to be kept there for later queries? */
+static bool kept_whole(const ax_pq_col *c)
+{
+    ax_io_page key;
+
+    return ax_pq_page_key(c, &c->page, &key) && ax_io_page_wanted(c->scan->f->base.io, &key);
 }
 
 /* The whole page after all, with the reader where it stood in the pieces. */
 static ax_status take_whole(ax_task *t, ax_pq_col *c)
 {
-    size_t done = (size_t) c->page.uncompressed - levels_of(&c->page) - c->out_left;
+    size_t done = (size_t) c->page.uncompressed - ax_pq_page_levels(&c->page) - c->out_left;
     size_t at = done - (size_t) (c->vend - c->v);
 
     c->whole_page = true;
@@ -238,7 +241,7 @@ static ax_status next_piece(ax_task *t, ax_pq_col *c, size_t least)
         ax_pq_want(c, c->in_off, 0);
         return AX_OK;
     }
-    done = (size_t) c->page.uncompressed - levels_of(&c->page) - c->out_left;
+    done = (size_t) c->page.uncompressed - ax_pq_page_levels(&c->page) - c->out_left;
     front = done < AX_CDC_HISTORY ? done : AX_CDC_HISTORY;
     front = front < left ? left : front;
     cap = least > left + c->scan->piece_bytes ? least - left : c->scan->piece_bytes;
@@ -284,7 +287,7 @@ static ax_status see(ax_task *t, ax_pq_col *c, size_t least)
 static ax_status begin(ax_task *t, ax_pq_col *c)
 {
     const ax_pq_page *p = &c->page;
-    size_t levels = levels_of(p), plain = (size_t) p->uncompressed - levels;
+    size_t levels = ax_pq_page_levels(p), plain = (size_t) p->uncompressed - levels;
     bool check = (c->scan->req.allow & AX_ALLOW_CHECKSUMS) != 0;
 
     if (c->z == NULL)
@@ -310,7 +313,7 @@ static ax_status begin(ax_task *t, ax_pq_col *c)
 
 ax_status ax_pq_pieces_open(ax_task *t, ax_pq_col *c, bool stored)
 {
-    size_t levels = levels_of(&c->page);
+    size_t levels = ax_pq_page_levels(&c->page);
     bool in_front = c->page.type == PQ_PAGE_DATA && c->conv->leaf->max_def > 0;
 
     if (!c->pieces)
@@ -319,7 +322,7 @@ ax_status ax_pq_pieces_open(ax_task *t, ax_pq_col *c, bool stored)
         bool some = body_at_hand(c) ||
                     (c->body_off >= c->chunk_off && c->body_off + least <= bytes_end(c));
 
-        if (!wants_pieces(c, stored))
+        if (!wants_pieces(c, stored) || (!stored && body_at_hand(c) && kept_whole(c)))
         {
             if (body_at_hand(c))
                 c->page.body = at_offset(c, c->body_off);
