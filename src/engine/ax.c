@@ -180,14 +180,14 @@ ax_status ax_query_list(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_q
     return wrapped(out, ax_exec_open(&e->env, s, &eo, &(*out)->x, err));
 }
 
-ax_status ax_query_facts(ax_engine *e, ax_source *s, const char *table, const ax_query_opts *o,
-                         ax_query **out, ax_error *err)
+ax_status ax_query_facts(ax_engine *e, ax_source *s, const char *table, const ax_fact_arg *arg,
+                         const ax_query_opts *o, ax_query **out, ax_error *err)
 {
     ax_exec_opts eo = exec_opts(o);
 
     if (wrap(e, out, err) == NULL)
         return AX_ENOMEM;
-    return wrapped(out, ax_exec_facts(&e->env, s, table, &eo, &(*out)->x, err));
+    return wrapped(out, ax_exec_facts(&e->env, s, table, arg, &eo, &(*out)->x, err));
 }
 
 ax_status ax_query_start(ax_engine *e, const ax_plan *p, const ax_query_opts *o, ax_query **out,

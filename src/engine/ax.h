@@ -194,9 +194,10 @@ ax_status ax_query_list(ax_engine *e, ax_source *s, const ax_query_opts *o, ax_q
 
 /* Rows of a table of facts (ax_fact_table) about every file of an opened source: batches in the
  * table's columns, ax_batch.split is the number of the file.  Ends with DONE; cannot be rebound.
+ * arg: NULL, or what is asked, borrowed until the query is destroyed.
  * EOPTION: the files' format has no such table. */
-ax_status ax_query_facts(ax_engine *e, ax_source *s, const char *table, const ax_query_opts *o,
-                         ax_query **out, ax_error *err) AX_MUST_USE;
+ax_status ax_query_facts(ax_engine *e, ax_source *s, const char *table, const ax_fact_arg *arg,
+                         const ax_query_opts *o, ax_query **out, ax_error *err) AX_MUST_USE;
 
 /* Prepare a run of a plan whose sources are open.  The plan must outlive the query. */
 ax_status ax_query_start(ax_engine *e, const ax_plan *p, const ax_query_opts *o, ax_query **out,

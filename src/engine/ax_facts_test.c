@@ -11,7 +11,7 @@ static ax_query *facts(host *h, const char *table)
     ax_query *q;
     ax_error err;
 
-    assert_int_equal(ax_query_facts(h->engine, h->source[0], table, &o, &q, &err), AX_OK);
+    assert_int_equal(ax_query_facts(h->engine, h->source[0], table, NULL, &o, &q, &err), AX_OK);
     return q;
 }
 
@@ -125,7 +125,7 @@ static void a_list_opens_nothing(void **state)
         assert_int_equal(f.size, h.bytes[0].nmain);
     assert_int_equal(atomic_load(&ff_opens), before);
     /* facts need files that are open */
-    assert_int_equal(ax_query_facts(h.engine, s, "granules", &o, &q, &err), AX_OK);
+    assert_int_equal(ax_query_facts(h.engine, s, "granules", NULL, &o, &q, &err), AX_OK);
     assert_int_equal(host_next(&h, q, &b), AX_NEXT_ERROR);
     ax_query_destroy(q);
     ax_source_destroy(s);

@@ -653,9 +653,9 @@ static const ax_fact_col ff_fact_cols[] = {{"split", AX_T_INT8}, {"rows", AX_T_I
 static const ax_fact_table ff_facts[] = {{"granules", ff_fact_cols, 3}};
 
 static ax_status ff_facts_begin(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
-                                ax_fmt_op **out)
+                                const ax_fact_arg *arg, ax_fmt_op **out)
 {
-    AX_CHECK(t, table == 0, AX_EPLAN, "no such table of facts");
+    AX_CHECK(t, table == 0 && arg == NULL, AX_EPLAN, "no such table of facts");
     *out = ff_op(a, FF_FACTS);
     (*out)->file = (ff_file *) ax_fmt_file_ref((ax_fmt_file *) f);
     return AX_OK;

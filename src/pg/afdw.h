@@ -203,6 +203,7 @@ extern void afdw_table_done(AfdwTable *table);	/* a scan ended */
 extern bool afdw_table_forget(AfdwTable *table);
 extern bool afdw_files_gone(const AfdwTable *table, const ax_error *err, int *tries);
 extern AfdwTable *afdw_table_peek(Oid relid);	/* the one opened last, or NULL */
+extern const char **afdw_name_path(const char *name, uint32 *n);
 extern void afdw_source_init(void);
 
 /* ---- probe.c ---------------------------------------------------------- */
@@ -466,7 +467,8 @@ extern bool afdw_engine_gone(void);
 extern void afdw_query_init(void);
 extern AfdwQuery *afdw_query_open(ax_source *source, const AfdwOptions *opts);
 extern AfdwQuery *afdw_query_list(ax_source *source, const AfdwOptions *opts);
-extern AfdwQuery *afdw_query_facts(ax_source *source, const char *table, const AfdwOptions *opts);
+extern AfdwQuery *afdw_query_facts(ax_source *source, const char *table, const ax_fact_arg *arg,
+								   const AfdwOptions *opts);
 
 /* What an opening opens: see ax_query_opts. */
 typedef struct AfdwOpening

@@ -19,6 +19,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "parser/parse_type.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -35,6 +36,7 @@ PG_FUNCTION_INFO_V1(analytics_fdw_parquet_file_metadata);
 PG_FUNCTION_INFO_V1(analytics_fdw_parquet_schema);
 PG_FUNCTION_INFO_V1(analytics_fdw_parquet_column_stats);
 PG_FUNCTION_INFO_V1(analytics_fdw_parquet_kv_metadata);
+PG_FUNCTION_INFO_V1(analytics_fdw_parquet_bloom_probe);
 PG_FUNCTION_INFO_V1(analytics_fdw_mergetree_parts);
 PG_FUNCTION_INFO_V1(analytics_fdw_mergetree_columns);
 PG_FUNCTION_INFO_V1(analytics_fdw_mergetree_marks);
@@ -252,6 +254,61 @@ put_batch(ReturnSetInfo *rsinfo, const ax_batch *batch, const char *path)
 	}
 }
 
+/* The field at a path of names, or NULL. */
+static const ax_field *
+find_field(const ax_schema *schema, const char **path, uint32 npath)
+{
+	const ax_field *child = schema->field,
+			   *hit = NULL;
+	uint32		n = schema->n;
+
+	for (uint32 i = 0; i < npath; i++)
+	{
+		hit = NULL;
+		for (uint32 k = 0; k < n && hit == NULL; k++)
+			if (strcmp(child[k].name, path[i]) == 0)
+				hit = &child[k];
+		if (hit == NULL)
+			return NULL;
+		child = hit->child;
+		n = hit->nchild;
+	}
+	return hit;
+}
+
+/* A column of the first file and a value, in the type that a foreign table would declare. */
+static void
+column_value(ax_source *source, const char *name, const char *value, ax_fact_arg *arg)
+{
+	AfdwColumn	col = {.name = name};
+	const char **path = afdw_name_path(name, &arg->npath);
+	const ax_field *f = find_field(ax_source_schema(source), path, arg->npath);
+	const char *type = f ? afdw_sql_type(f) : NULL;
+
+	if (f == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("the file has no column \"%s\"", name)));
+	if (type == NULL || f->type.id == AX_T_LIST || f->nchild > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" has no single values", name)));
+	parseTypeString(type, &col.typid, &col.typmod,
+#if PG_VERSION_NUM >= 160000
+					NULL
+#else
+					false
+#endif
+		);
+	/* the value counts as it is given, not as it would be rounded */
+	col.typmod = -1;
+	(void) afdw_type(col.typid, -1, InvalidOid, &col.type, &col.obstacle);
+	if (f->type.id == AX_T_DIGITS)
+		afdw_type_long(col.typid, &col.type, &col.obstacle);
+	afdw_text_value(&col, value, &arg->value);
+	arg->path = path;
+}
+
 /* All rows of a format's table of facts, each after the name of its file. */
 static Datum
 facts(FunctionCallInfo fcinfo, const char *format, const char *table, const char *details)
@@ -262,11 +319,16 @@ facts(FunctionCallInfo fcinfo, const char *format, const char *table, const char
 	ax_source  *source = source_of(PG_GETARG_TEXT_PP(0), format, details, &opts);
 	MemoryContext batch_cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw facts",
 													ALLOCSET_DEFAULT_SIZES);
+	/* values hold 128-bit integers, which need more than palloc's alignment */
+	ax_fact_arg *arg = (ax_fact_arg *) TYPEALIGN(16, palloc0(sizeof(ax_fact_arg) + 16));
 	AfdwQuery  *query;
 	ax_batch   *batch;
 
 	(void) afdw_query_open(source, &opts);
-	query = afdw_query_facts(source, table, &opts);
+	if (PG_NARGS() > 1)
+		column_value(source, text_to_cstring(PG_GETARG_TEXT_PP(1)),
+					 text_to_cstring(PG_GETARG_TEXT_PP(2)), arg);
+	query = afdw_query_facts(source, table, PG_NARGS() > 1 ? arg : NULL, &opts);
 	while ((batch = afdw_query_next(query)) != NULL)
 	{
 		MemoryContext scratch = MemoryContextSwitchTo(batch_cxt);
@@ -307,6 +369,12 @@ Datum
 analytics_fdw_parquet_kv_metadata(PG_FUNCTION_ARGS)
 {
 	return facts(fcinfo, "parquet", "kv_metadata", NULL);
+}
+
+Datum
+analytics_fdw_parquet_bloom_probe(PG_FUNCTION_ARGS)
+{
+	return facts(fcinfo, "parquet", "bloom_probe", NULL);
 }
 
 Datum

@@ -302,7 +302,8 @@ typedef enum AfdwAsk
 
 /* Ends with CurrentMemoryContext at the latest. */
 static AfdwQuery *
-ask_source(ax_source *source, AfdwAsk what, const char *table, const AfdwOptions *opts)
+ask_source(ax_source *source, AfdwAsk what, const char *table, const ax_fact_arg *arg,
+		   const AfdwOptions *opts)
 {
 	ax_engine  *e = afdw_engine();
 	AfdwQuery  *query;
@@ -318,7 +319,7 @@ ask_source(ax_source *source, AfdwAsk what, const char *table, const AfdwOptions
 	else if (what == ASK_LIST)
 		st = ax_query_list(e, source, &o, &query->q, &err);
 	else
-		st = ax_query_facts(e, source, table, &o, &query->q, &err);
+		st = ax_query_facts(e, source, table, arg, &o, &query->q, &err);
 	if (st != AX_OK)
 	{
 		free(query);
@@ -332,7 +333,7 @@ ask_source(ax_source *source, AfdwAsk what, const char *table, const AfdwOptions
 AfdwQuery *
 afdw_query_open(ax_source *source, const AfdwOptions *opts)
 {
-	AfdwQuery  *query = ask_source(source, ASK_OPEN, NULL, opts);
+	AfdwQuery  *query = ask_source(source, ASK_OPEN, NULL, NULL, opts);
 
 	while (afdw_query_next(query) != NULL)
 		;
@@ -343,7 +344,7 @@ afdw_query_open(ax_source *source, const AfdwOptions *opts)
 AfdwQuery *
 afdw_query_list(ax_source *source, const AfdwOptions *opts)
 {
-	AfdwQuery  *query = ask_source(source, ASK_LIST, NULL, opts);
+	AfdwQuery  *query = ask_source(source, ASK_LIST, NULL, NULL, opts);
 
 	while (afdw_query_next(query) != NULL)
 		;
@@ -354,7 +355,7 @@ afdw_query_list(ax_source *source, const AfdwOptions *opts)
 bool
 afdw_query_try_list(ax_source *source, const AfdwOptions *opts, ax_error *err)
 {
-	AfdwQuery  *query = ask_source(source, ASK_LIST, NULL, opts);
+	AfdwQuery  *query = ask_source(source, ASK_LIST, NULL, NULL, opts);
 	ax_batch   *batch = NULL;
 	bool		ok;
 
@@ -366,9 +367,10 @@ afdw_query_try_list(ax_source *source, const AfdwOptions *opts, ax_error *err)
 
 /* Rows of a table of facts about the files of an open source. */
 AfdwQuery *
-afdw_query_facts(ax_source *source, const char *table, const AfdwOptions *opts)
+afdw_query_facts(ax_source *source, const char *table, const ax_fact_arg *arg,
+				 const AfdwOptions *opts)
 {
-	return ask_source(source, ASK_FACTS, table, opts);
+	return ask_source(source, ASK_FACTS, table, arg, opts);
 }
 
 /* Prepares a run; threads start at the first afdw_query_next.  Ends with cxt at the latest. */

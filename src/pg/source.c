@@ -142,8 +142,8 @@ afdw_source_init(void)
 /* ---- definition ---------------------------------------------------------- */
 
 /* `a.b."c.d"` as a list of names; one name when nothing is nested. */
-static const char **
-name_path(const char *name, uint32 *n)
+const char **
+afdw_name_path(const char *name, uint32 *n)
 {
 	const char **path = palloc(sizeof(char *) * (strlen(name) / 2 + 2));
 	StringInfoData part;
@@ -273,7 +273,7 @@ define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, Lis
 	col->name = s->name = pstrdup(NameStr(att->attname));
 	col->not_null = s->not_null = att->attnotnull;
 	if (co.column_name)
-		s->path = name_path(co.column_name, &s->npath);
+		s->path = afdw_name_path(co.column_name, &s->npath);
 	else
 	{
 		const char **one = palloc(sizeof(char *));

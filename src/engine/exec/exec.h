@@ -172,8 +172,8 @@ ax_status ax_exec_open(ax_env *env, ax_source *s, const ax_exec_opts *o, ax_exec
                        ax_error *err) AX_MUST_USE;
 ax_status ax_exec_start(ax_env *env, const ax_plan *p, const ax_exec_opts *o, ax_exec **out,
                         ax_error *err) AX_MUST_USE;
-ax_status ax_exec_facts(ax_env *env, ax_source *s, const char *table, const ax_exec_opts *o,
-                        ax_exec **out, ax_error *err) AX_MUST_USE;
+ax_status ax_exec_facts(ax_env *env, ax_source *s, const char *table, const ax_fact_arg *arg,
+                        const ax_exec_opts *o, ax_exec **out, ax_error *err) AX_MUST_USE;
 ax_exec_next_result ax_exec_next(ax_exec *x, ax_batch **out);
 const ax_error *ax_exec_error(const ax_exec *x);
 void ax_exec_stop(ax_exec *x);

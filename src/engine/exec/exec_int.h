@@ -320,6 +320,7 @@ struct ax_exec
     ax_source *source;           /* of an opening, or of facts */
     struct ax_opening *opening;
     const char *facts_table;     /* in base; NULL: an opening */
+    const ax_fact_arg *facts_arg; /* borrowed from the host */
     struct ax_facts *facts;
     ax_exec_opts o;
     ax_budget budget;

@@ -28,7 +28,8 @@ static ax_status begin(struct ax_facts *o)
     ax_arena_reset(l->morsel);
     for (uint32_t i = 0; i < l->rd->format->nfacts; i++)
         if (strcmp(l->rd->format->facts[i].name, o->table) == 0)
-            return l->rd->format->facts_begin(&l->task, l->morsel, f, i, &l->rd->op);
+            return l->rd->format->facts_begin(&l->task, l->morsel, f, i,
+                                              l->stage->x->facts_arg, &l->rd->op);
     return ax_fail(&l->task, AX_EOPTION, "files of format %s have no table of facts \"%s\"",
                    l->rd->format->name, o->table);
 }

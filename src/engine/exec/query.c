@@ -94,8 +94,8 @@ ax_status ax_exec_open(ax_env *env, ax_source *s, const ax_exec_opts *o, ax_exec
 }
 
 /* A rebind would forget the name of the table; nobody rebinds facts. */
-ax_status ax_exec_facts(ax_env *env, ax_source *s, const char *table, const ax_exec_opts *o,
-                        ax_exec **out, ax_error *err)
+ax_status ax_exec_facts(ax_env *env, ax_source *s, const char *table, const ax_fact_arg *arg,
+                        const ax_exec_opts *o, ax_exec **out, ax_error *err)
 {
     ax_exec *x;
     ax_status st = make(env, o, &x);
@@ -103,6 +103,7 @@ ax_status ax_exec_facts(ax_env *env, ax_source *s, const char *table, const ax_e
     if (st == AX_OK)
     {
         x->source = s;
+        x->facts_arg = arg;
         x->facts_table = ax_arena_strndup(x->base, table, strlen(table));
         if (x->facts_table == NULL)
             st = ax_fail_nomem(&x->task, 0);

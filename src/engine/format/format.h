@@ -401,6 +401,15 @@ typedef struct ax_fact_table
     uint32_t ncols;
 } ax_fact_table;
 
+/* What a table of facts is asked about, where it is not about all of a file: the column at a path
+ * of names, and a value that is not null, of the type that the host reads the column as. */
+typedef struct ax_fact_arg
+{
+    const char *const *path;   /* [npath] */
+    uint32_t npath;
+    ax_value value;
+} ax_fact_arg;
+
 /* A batch of nrows <= AX_BATCH_ROWS rows from cell[nrows * table->ncols], row by row, in arena a.
  * Strings are borrowed from the cells, which have the columns' types or are null. */
 ax_status ax_facts_batch(ax_task *t, ax_arena *a, const ax_fact_table *table, const ax_value *cell,
@@ -463,11 +472,12 @@ struct ax_format
     ax_status (*scan_begin)(ax_task *t, ax_arena *a, const ax_scan_req *req, ax_fmt_op **out);
 
     /* Tables of facts, and an operation that gives the rows of one of them for one file.  Its
-     * batches live in the task's scratch until the next step.  NULL: none. */
+     * batches live in the task's scratch until the next step.  NULL: none.  arg: NULL, or borrowed
+     * until `end`. */
     const ax_fact_table *facts; /* [nfacts] */
     uint32_t nfacts;
     ax_status (*facts_begin)(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
-                             ax_fmt_op **out);
+                             const ax_fact_arg *arg, ax_fmt_op **out);
 
     ax_status (*step)(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev);
     void (*end)(ax_fmt_op *op);

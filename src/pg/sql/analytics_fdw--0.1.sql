@@ -116,6 +116,15 @@ LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION analytics_fdw.parquet_kv_metadata(text) IS
 'keys and values that the writer left in each file';
 
+CREATE FUNCTION analytics_fdw.parquet_bloom_probe(uri text, column_name text, value text,
+	OUT file_name text, OUT row_group_id bigint, OUT bloom_filter_excludes boolean)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'analytics_fdw_parquet_bloom_probe'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION analytics_fdw.parquet_bloom_probe(text, text, text) IS
+'one row for each row group: is the value surely not in it?';
+
 CREATE FUNCTION analytics_fdw.mergetree_parts(uri text, OUT file_name text, OUT name text,
 	OUT part_type text, OUT partition_id text, OUT min_block_number bigint,
 	OUT max_block_number bigint, OUT level bigint, OUT data_version bigint, OUT marks bigint,
@@ -161,6 +170,7 @@ REVOKE EXECUTE ON FUNCTION analytics_fdw.list(text), analytics_fdw.describe(text
 	analytics_fdw.parquet_file_metadata(text), analytics_fdw.parquet_schema(text),
 	analytics_fdw.parquet_metadata(text), analytics_fdw.parquet_column_stats(text),
 	analytics_fdw.parquet_kv_metadata(text), analytics_fdw.mergetree_parts(text),
+	analytics_fdw.parquet_bloom_probe(text, text, text),
 	analytics_fdw.mergetree_columns(text), analytics_fdw.mergetree_marks(text),
 	analytics_fdw.mergetree_check(text) FROM PUBLIC;
 

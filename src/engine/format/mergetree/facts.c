@@ -476,10 +476,11 @@ static ax_status check_step(ax_task *t, facts_op *o, ax_fmt_event *ev)
 /* ---- the operation --------------------------------------------------------------------------- */
 
 ax_status ax_mt_facts_begin(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
-                            ax_fmt_op **out)
+                            const ax_fact_arg *arg, ax_fmt_op **out)
 {
     facts_op *o;
 
+    (void) arg; /* no table asks for one */
     AX_NEW(t, o, (facts_op *) ax_arena_alloc0(a, sizeof *o));
     o->op.kind = MT_OP_FACTS;
     o->a = a;

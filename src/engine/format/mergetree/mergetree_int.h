@@ -1013,7 +1013,7 @@ void ax_mt_prune_end(ax_fmt_op *op);
 enum { MT_NFACTS = 4 };
 extern const ax_fact_table ax_mt_fact_table[MT_NFACTS];
 ax_status ax_mt_facts_begin(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
-                            ax_fmt_op **out) AX_MUST_USE;
+                            const ax_fact_arg *arg, ax_fmt_op **out) AX_MUST_USE;
 ax_status ax_mt_facts_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
 void ax_mt_facts_end(ax_fmt_op *op);
 

@@ -1,8 +1,8 @@
 /* Metadata as tables: one row a file, a schema element, a chunk, a leaf, a key.
  *
- * The footer is in memory, so no table reads anything.  What opening did not keep is parsed again
- * from its bytes, as far as a batch goes.  Names of columns are those of DuckDB's functions
- * parquet_metadata, parquet_schema and so on.
+ * The footer is in memory, so no table but bloom_probe (probe.c) reads anything.  What opening did
+ * not keep is parsed again from its bytes, as far as a batch goes.  Names of columns are those of
+ * DuckDB's functions parquet_metadata, parquet_schema and so on.
  *
  * Minima and maxima in `metadata` are what the file says.  `column_stats` has what we believe of
  * them: see stats.c.
@@ -59,8 +59,11 @@ static const ax_fact_col leaf_cols[] = {
     {"stats_min", AX_T_TEXT},        {"stats_max", AX_T_TEXT}, {"stats_null_count", AX_T_INT8},
 };
 static const ax_fact_col key_cols[] = {{"key", AX_T_BYTEA}, {"value", AX_T_BYTEA}};
+static const ax_fact_col probe_cols[] = {
+    {"row_group_id", AX_T_INT8}, {"bloom_filter_excludes", AX_T_BOOL},
+};
 
-enum { FACT_FILE, FACT_SCHEMA, FACT_CHUNK, FACT_LEAF, FACT_KEY };
+enum { FACT_FILE, FACT_SCHEMA, FACT_CHUNK, FACT_LEAF, FACT_KEY, FACT_PROBE };
 
 #define COLS(a) a, sizeof(a) / sizeof(a)[0]
 const ax_fact_table ax_pq_fact_table[AX_PQ_NFACTS] = {
@@ -69,6 +72,7 @@ const ax_fact_table ax_pq_fact_table[AX_PQ_NFACTS] = {
     [FACT_CHUNK] = {"metadata", COLS(chunk_cols)},
     [FACT_LEAF] = {"column_stats", COLS(leaf_cols)},
     [FACT_KEY] = {"kv_metadata", COLS(key_cols)},
+    [FACT_PROBE] = {"bloom_probe", COLS(probe_cols)},
 };
 
 typedef struct facts_op
@@ -443,10 +447,12 @@ static uint64_t list_rows(facts_op *o, int32_t id)
 }
 
 ax_status ax_pq_facts_begin(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
-                            ax_fmt_op **out)
+                            const ax_fact_arg *arg, ax_fmt_op **out)
 {
     facts_op *o;
 
+    if (table == FACT_PROBE)
+        return ax_pq_probe_begin(t, a, (const ax_pq_file *) f, &ax_pq_fact_table[table], arg, out);
     AX_NEW(t, o, (facts_op *) ax_arena_alloc0(a, sizeof *o));
     o->op.kind = OP_FACTS;
     o->f = (const ax_pq_file *) f;

@@ -144,6 +144,8 @@ static ax_status step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev)
             return ax_pq_prune_step(t, op, ev);
         case OP_FACTS:
             return ax_pq_facts_step(t, op, ev);
+        case OP_PROBE:
+            return ax_pq_probe_step(t, op, ev);
         default:
             return ax_pq_scan_step(t, (ax_pq_scan *) op, ev);
     }
@@ -162,6 +164,8 @@ static void end(ax_fmt_op *op)
         ax_pq_scan_end((ax_pq_scan *) op);
     else if (((ax_pq_op *) op)->kind == OP_PRUNE)
         ax_pq_prune_end(op);
+    else if (((ax_pq_op *) op)->kind == OP_PROBE)
+        ax_pq_probe_end(op);
 }
 
 static void split(const ax_fmt_file *file, uint32_t i, ax_split *out)

@@ -22,6 +22,7 @@
  *   share.c       a row group for several scans
  *   prune.c       may rows of a row group match? which ones?
  *   facts.c       metadata as tables, for people
+ *   probe.c       what Bloom filters say of a value, as a table
  *   parquet.c     the format struct
  *
  * Vocabulary.  Leaf: a column of the file.  Chunk: a leaf in one row group.  Slot: one entry of the
@@ -776,7 +777,7 @@ extern const ax_format ax_format_parquet;
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-enum { OP_OPEN, OP_SCAN, OP_PRUNE, OP_FACTS };
+enum { OP_OPEN, OP_SCAN, OP_PRUNE, OP_FACTS, OP_PROBE };
 
 /* All operations begin with this. */
 typedef struct ax_pq_op { uint8_t kind; } ax_pq_op; /* OP_* */
@@ -894,10 +895,17 @@ void ax_pq_prune_end(ax_fmt_op *op);
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-#define AX_PQ_NFACTS 5u
+#define AX_PQ_NFACTS 6u
 extern const ax_fact_table ax_pq_fact_table[AX_PQ_NFACTS];
 ax_status ax_pq_facts_begin(ax_task *t, ax_arena *a, const ax_fmt_file *f, uint32_t table,
-                            ax_fmt_op **out) AX_MUST_USE;
+                            const ax_fact_arg *arg, ax_fmt_op **out) AX_MUST_USE;
 ax_status ax_pq_facts_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
+
+/* The table bloom_probe: for each row group, do Bloom filters exclude the value? */
+ax_status ax_pq_probe_begin(ax_task *t, ax_arena *a, const ax_pq_file *f,
+                            const ax_fact_table *table, const ax_fact_arg *arg,
+                            ax_fmt_op **out) AX_MUST_USE;
+ax_status ax_pq_probe_step(ax_task *t, ax_fmt_op *op, ax_fmt_event *ev) AX_MUST_USE;
+void ax_pq_probe_end(ax_fmt_op *op);
 
 #endif
