@@ -112,3 +112,21 @@ SELECT id FROM addresses WHERE a = '616263';
 SELECT max(length(a)), min(a) FROM addresses;
 ALTER FOREIGN TABLE addresses ALTER a TYPE uuid;
 SELECT * FROM addresses;
+
+-- The same in a MergeTree table that is ordered by the bytes: the key tells nothing of mended text.
+\set path :testdata '/kinds/dirty'
+CREATE FOREIGN TABLE mt_dirty (t text, id int, f text) SERVER analytics_fdw
+    OPTIONS (path :'path', format 'mergetree', primary_key 't', encoding_check 'replace');
+SELECT id, t, f FROM mt_dirty WHERE id < 8 ORDER BY id;
+SELECT count(*), min(t COLLATE "C"), max(t COLLATE "C") FROM mt_dirty WHERE t <> 'good';
+ALTER FOREIGN TABLE mt_dirty OPTIONS (SET encoding_check 'remove');
+SELECT id, t, f FROM mt_dirty WHERE id < 8 ORDER BY id;
+SELECT count(*) FROM mt_dirty WHERE t = 'ab';
+SELECT t, count(*) FROM mt_dirty GROUP BY t ORDER BY t COLLATE "C";
+SELECT t FROM mt_dirty ORDER BY t COLLATE "C" LIMIT 4;
+ALTER FOREIGN TABLE mt_dirty OPTIONS (SET encoding_check 'truncate');
+SELECT id, t, f FROM mt_dirty WHERE id < 8 ORDER BY id;
+SELECT count(*) FROM mt_dirty WHERE t = '';
+ALTER FOREIGN TABLE mt_dirty OPTIONS (DROP encoding_check);
+SELECT id, t FROM mt_dirty WHERE id < 8 ORDER BY id;
+SELECT count(*) FROM mt_dirty WHERE t = 'good';

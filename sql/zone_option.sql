@@ -46,3 +46,21 @@ ALTER FOREIGN TABLE e OPTIONS (SET time_zone 'Etc/GMT+5');
 SELECT * FROM differ();
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
 	SELECT id FROM e WHERE ts < '2024-01-01 00:00';
+
+-- instants of a MergeTree table, which is ordered by them in part
+\set path :testdata '/visits'
+\set definition :testdata '/visits.sql'
+CREATE FOREIGN TABLE v (id int8, ts timestamptz, day date) SERVER analytics_fdw
+	OPTIONS (path :'path', format 'mergetree', definition :'definition');
+CREATE TABLE instants AS SELECT id, ts, day FROM v;
+CREATE FOREIGN TABLE m (id int8, ts timestamp, day date) SERVER analytics_fdw
+	OPTIONS (path :'path', format 'mergetree', definition :'definition', time_zone 'America/New_York');
+CREATE TABLE here AS SELECT id, ts AT TIME ZONE 'America/New_York' AS ts FROM instants;
+SELECT count(*), count(*) FILTER (WHERE m.ts IS DISTINCT FROM h.ts) AS differ FROM m JOIN here h USING (id);
+SELECT (SELECT count(*) FROM m WHERE ts >= '2024-03-10 01:00' AND ts < '2024-03-10 04:00') AS ours, count(*)
+	FROM here WHERE ts >= '2024-03-10 01:00' AND ts < '2024-03-10 04:00';
+SELECT (SELECT count(*) FROM m WHERE ts = (SELECT ts FROM here WHERE id = 17)) AS ours, count(*)
+	FROM here WHERE ts = (SELECT ts FROM here WHERE id = 17);
+SELECT min(ts) = (SELECT min(ts) FROM here) AS min, max(ts) = (SELECT max(ts) FROM here) AS max FROM m;
+SELECT count(*) FROM (SELECT id, ts FROM m ORDER BY ts DESC, id LIMIT 50) a
+	JOIN (SELECT id, ts FROM here ORDER BY ts DESC, id LIMIT 50) b USING (id, ts);

@@ -23,7 +23,7 @@ static void compute(ax_task *t, const ax_mt_part *p, const ax_mt_column *c, ax_b
 
     if (batch.arena != NULL && ax_mt_col_init(t, t->arena, &env, c, src, &col) == AX_OK) {
         if (ax_mt_col_read(t, &col, &win, 0, 7, &v) == AX_OK &&
-            ax_mt_conv_make(t, t->arena, c->type, type, &conv) == AX_OK)
+            ax_mt_conv_make(t, t->arena, c->type, type, NULL, &conv) == AX_OK)
             (void)!ax_mt_conv_vec(t, &conv, c->node, &v, 7, &win, t->arena, &labels, &out,
                                   &fail_row);
         ax_mt_col_free(&col);

@@ -20,7 +20,7 @@ TYPES = {"bool": ("Bool", "<B"), "int16": ("Int16", "<h"), "int32": ("Int32", "<
          "datetime64": ("DateTime64(3, 'UTC')", "<q"), "int128": ("Int128", 16),
          "int256": ("Int256", 32), "uint256": ("UInt256", 32), "decimal": ("Decimal(76, 20)", 32),
          "enum": ("Enum8('x' = 1, 'it\\'s' = -2)", "<b"),
-         "tuple": ("Tuple(a Nullable(Int8))", None),
+         "tuple": ("Tuple(a Nullable(Int8))", None), "fixed": ("FixedString(4)", "4s"),
          "total": ("AggregateFunction(sum, Int64)", None),
          "mean": ("AggregateFunction(avg, Int32)", None),
          "top": ("AggregateFunction(max, Nullable(String))", None),
@@ -242,7 +242,7 @@ def value(kind, v):
         return varuint(len(s)) + s
     if isinstance(TYPES[kind][1], int):
         return (v or 0).to_bytes(TYPES[kind][1], "little", signed=kind != "uint256")
-    zero = 0.0 if kind in ("float", "double") else 0
+    zero = 0.0 if kind in ("float", "double") else b"" if kind == "fixed" else 0
     return struct.pack(TYPES[kind][1], zero if v is None else v)
 
 

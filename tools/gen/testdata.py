@@ -3,7 +3,8 @@
 
   types.parquet    every column type once optional, with its edge values; 12 rows, key `id`
   kinds/v<1|2>.parquet   columns of all other types, required and optional
-  kinds/text<0|1>.parquet   bytes of which most are no text, without and with a dictionary
+  kinds/text<0|1>.parquet   bytes of which most are no text, without and with a dictionary;
+                   kinds/dirty: the same in a MergeTree table ordered by them
   checksums/good.parquet, checksums/bad.parquet   pages with checksums; one of the latter is wrong
   events.parquet   20000 rows, 4 row groups of 10 pages, ordered by id and ts; page index
   visits/   the rows of events as a MergeTree table of three parts, of which one has deleted rows
@@ -118,6 +119,12 @@ def kinds(folder):
                   "l", Field("element", "binary"))],
               [(n, dirty[n % 8], [dirty[n % 8], dirty[(n + 1) % 8]]) for n in range(24)],
               Layout(dictionary=dictionary, row_group_rows=16))
+    table = os.path.join(folder, "kinds", "dirty")
+    shutil.rmtree(table, ignore_errors=True)
+    rows = sorted((dirty[n % 8] or b"", n, (dirty[n * 3 % 8] or b"xyz")[:4]) for n in range(24))
+    write_part(os.path.join(table, "all_1_1_0"),
+               [Column("t", "binary", True), Column("id", "int32", True), Typed("f", "fixed")],
+               rows, ("t",), 4, False, sums=True)
     return ""
 
 

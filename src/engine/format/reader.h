@@ -163,6 +163,11 @@ static inline bool ax_fmt_number(const ax_fmt_digits *d, ax_i128 v, ax_num *out)
     return v < d->most && v > -d->most;
 }
 
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Mend p[n] into out, which has room for 3 * n bytes; returns the length.  Not for AX_ENC_FAIL. */
+uint32_t ax_fmt_mend(ax_encoding_check mode, const uint8_t *p, uint32_t n, uint8_t *out);
+
 /* ---- cells of facts -------------------------------------------------------------------------- */
 
 /* A row of nulls of the table's types, and values into its cells; strings are borrowed. */

@@ -4,6 +4,8 @@
  * are worked out here once, so that its kernels cannot overflow. */
 #include "mergetree_int.h"
 
+#include "base/utf8.h"
+
 #include <strings.h>
 
 /* ---- default types --------------------------------------------------------------------------- */
@@ -157,12 +159,18 @@ static int64_t pow10_of(int n)
 static bool is_stamp(ax_type ty) { return ty.id == AX_T_TIMESTAMP || ty.id == AX_T_TIMESTAMPTZ; }
 
 /* Ticks of 10^-scale seconds since 1970. */
-static bool instant(ax_mt_conv *c, int scale)
+static bool instant(ax_mt_conv *c, int scale, const ax_colspec *col)
 {
-    if (is_stamp(c->type))
-        linear(c, scale < 6 ? pow10_of(6 - scale) : 1, scale > 6 ? pow10_of(scale - 6) : 1,
-               -AX_Y2K_US, AX_STAMP_LO, AX_STAMP_HI);
-    return is_stamp(c->type);
+    if (!is_stamp(c->type))
+        return false;
+    linear(c, scale < 6 ? pow10_of(6 - scale) : 1, scale > 6 ? pow10_of(scale - 6) : 1,
+           -AX_Y2K_US, AX_STAMP_LO, AX_STAMP_HI);
+    if (c->type.id != AX_T_TIMESTAMP || col == NULL || col->zone == NULL)
+        return true;
+    /* Where offsets change, later is not always later. */
+    c->kind = MT_C_ZONED;
+    c->ordered = false;
+    return ax_zone_unpack(col->zone, col->zone_len, &c->zone);
 }
 
 static bool day(ax_mt_conv *c)
@@ -223,10 +231,12 @@ static ax_status labels(ax_task *t, ax_arena *a, ax_mt_conv *c)
 {
     const ax_mt_type *ty = c->src;
     uint32_t codes = 1u << (8 * ty->width), *at, *off, *len, i, used = 0;
+    const uint32_t zero = 0;
     uint8_t *bytes;
+    bool ascii = true;
 
     for (i = 0; i < ty->nlabel; i++)
-        used += ty->label[i].len;
+        used += 3 * ty->label[i].len; /* as much as it may be when it was mended */
     AX_NEW(t, at, (uint32_t *) ax_arena_alloc(a, codes * sizeof *at));
     AX_NEW(t, off, (uint32_t *) ax_arena_values(a, (ty->nlabel + 1) * sizeof *off));
     AX_NEW(t, len, (uint32_t *) ax_arena_values(a, (ty->nlabel + 1) * sizeof *len));
@@ -234,10 +244,18 @@ static ax_status labels(ax_task *t, ax_arena *a, ax_mt_conv *c)
     memset(at, 0xff, codes * sizeof *at);
     for (used = 0, i = 0; i < ty->nlabel; i++)
     {
+        const uint8_t *name = (const uint8_t *) ty->label[i].name;
+
         at[(uint32_t) ty->label[i].code & (codes - 1)] = i;
         off[i] = used;
         len[i] = ty->label[i].len;
-        memcpy(bytes + used, ty->label[i].name, len[i]);
+        if (ax_utf8_ok(name, &zero, &len[i], 1, -1, &ascii))
+            memcpy(bytes + used, name, len[i]);
+        else
+        {
+            AX_CHECK(t, c->mend != AX_ENC_FAIL, AX_ETEXT, "label of an enum is no valid UTF-8");
+            len[i] = ax_fmt_mend((ax_encoding_check) c->mend, name, len[i], bytes + used);
+        }
         used += len[i];
     }
     c->labels = (ax_vec){.kind = AX_VK_FLAT, .type = c->type, .n = ty->nlabel,
@@ -250,7 +268,7 @@ static ax_status labels(ax_task *t, ax_arena *a, ax_mt_conv *c)
 static bool text_like(ax_type ty) { return ty.id == AX_T_TEXT || ty.id == AX_T_BPCHAR; }
 
 /* States as results of their function. */
-static ax_status finalised(ax_task *t, ax_arena *a, ax_mt_conv *c)
+static ax_status finalised(ax_task *t, ax_arena *a, const ax_colspec *col, ax_mt_conv *c)
 {
     const ax_mt_agg *g = c->src->agg;
     ax_mt_node *node;
@@ -260,7 +278,7 @@ static ax_status finalised(ax_task *t, ax_arena *a, ax_mt_conv *c)
              "states of type %s cannot be finalised: declare the column as bytea", c->src->text);
     AX_TRY(ax_mt_plain_node(t, a, g->result, &node));
     AX_NEW(t, e, (ax_mt_conv *) ax_arena_alloc0(a, sizeof *e));
-    AX_TRY(ax_mt_conv_make(t, a, g->result, c->type, e));
+    AX_TRY(ax_mt_conv_make(t, a, g->result, c->type, col, e));
     c->kind = MT_C_FINAL;
     c->elem = e;
     c->result = node;
@@ -268,7 +286,7 @@ static ax_status finalised(ax_task *t, ax_arena *a, ax_mt_conv *c)
 }
 
 /* The rest: false when there is no conversion. */
-static ax_status other(ax_task *t, ax_arena *a, ax_mt_conv *c, bool *ok)
+static ax_status other(ax_task *t, ax_arena *a, const ax_colspec *col, ax_mt_conv *c, bool *ok)
 {
     const ax_mt_type *ty = c->src;
 
@@ -302,18 +320,18 @@ static ax_status other(ax_task *t, ax_arena *a, ax_mt_conv *c, bool *ok)
             return AX_OK;
         case MT_AGGREGATE:
             c->kind = MT_C_STR;
-            return c->type.id == AX_T_BYTEA ? AX_OK : finalised(t, a, c);
+            return c->type.id == AX_T_BYTEA ? AX_OK : finalised(t, a, col, c);
         case MT_STRING:
-            c->kind = MT_C_STR;
-            c->check_text = c->type.id != AX_T_BYTEA;
-            c->ordered = c->type.id == AX_T_BYTEA || c->type.id == AX_T_TEXT;
-            *ok = text_like(c->type) || c->type.id == AX_T_BYTEA;
-            return AX_OK;
         case MT_FIXEDSTRING:
-            c->kind = MT_C_FIXSTR;
+            c->kind = ty->id == MT_STRING ? MT_C_STR : MT_C_FIXSTR;
             c->check_text = c->type.id != AX_T_BYTEA;
             c->ordered = c->type.id == AX_T_BYTEA || c->type.id == AX_T_TEXT;
             *ok = text_like(c->type) || c->type.id == AX_T_BYTEA;
+            if (c->check_text && c->mend != AX_ENC_FAIL)
+            {
+                c->kind = MT_C_MENDED;
+                c->check_text = c->ordered = false;
+            }
             return AX_OK;
         default:
             *ok = false;
@@ -321,7 +339,7 @@ static ax_status other(ax_task *t, ax_arena *a, ax_mt_conv *c, bool *ok)
     }
 }
 
-static bool scalar(ax_mt_conv *c)
+static bool scalar(ax_mt_conv *c, const ax_colspec *col)
 {
     const ax_mt_type *ty = c->src;
 
@@ -353,15 +371,16 @@ static bool scalar(ax_mt_conv *c)
         case MT_DATE32:
             return day(c);
         case MT_DATETIME:
-            return instant(c, 0);
+            return instant(c, 0, col);
         case MT_DATETIME64:
-            return instant(c, ty->scale);
+            return instant(c, ty->scale, col);
         default:
             return false;
     }
 }
 
-static ax_status list(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_mt_conv *c)
+static ax_status list(ax_task *t, ax_arena *a, const ax_mt_type *ty, const ax_colspec *col,
+                      ax_mt_conv *c)
 {
     ax_type elem = c->type.nested != NULL && c->type.nested->n == 1
                        ? c->type.nested->type[0] : ax_mt_default_type(ty->child[0]);
@@ -370,20 +389,21 @@ static ax_status list(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_mt_conv 
     AX_CHECK(t, ty->id == MT_ARRAY && elem.id != AX_T_LIST && elem.id != AX_T_JSONB,
              AX_EUNSUPPORTED, "type %s can be read as jsonb only", ty->text);
     AX_NEW(t, e, (ax_mt_conv *) ax_arena_alloc0(a, sizeof *e));
-    AX_TRY(ax_mt_conv_make(t, a, ty->child[0], elem, e));
+    AX_TRY(ax_mt_conv_make(t, a, ty->child[0], elem, col, e));
     c->kind = MT_C_LIST;
     c->elem = e;
     return AX_OK;
 }
 
 ax_status ax_mt_conv_make(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type type,
-                          ax_mt_conv *c)
+                          const ax_colspec *col, ax_mt_conv *c)
 {
     bool ok = true;
 
     memset(c, 0, sizeof *c);
     c->src = ax_mt_bare(ty);
     c->type = type;
+    c->mend = col != NULL ? col->encoding_check : AX_ENC_FAIL;
     c->range_code = AX_ERANGE;
     c->is_signed = c->src->id != MT_UINT && c->src->id != MT_DATE && c->src->id != MT_DATETIME;
     c->lo = INT64_MIN;
@@ -396,14 +416,14 @@ ax_status ax_mt_conv_make(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type
         case MT_VARIANT:
         case MT_QBIT:
             if (type.id == AX_T_LIST)
-                return list(t, a, c->src, c);
+                return list(t, a, c->src, col, c);
             c->kind = MT_C_JSON;
             ok = type.id == AX_T_JSONB || type.id == AX_T_TEXT;
             break;
         default:
-            ok = scalar(c);
+            ok = scalar(c, col);
             if (!ok)
-                AX_TRY(other(t, a, c, &ok));
+                AX_TRY(other(t, a, col, c, &ok));
     }
     AX_CHECK(t, ok, AX_ETYPE, "type %s cannot be read as %s", ty->text,
              ax_type_name((ax_type_id) type.id));
@@ -446,7 +466,7 @@ static ax_status changed_type(ax_task *t, ax_arena *a, const ax_mt_part *p, cons
 {
     const ax_mt_type *now;
 
-    if (conv->kind != MT_C_FIXSTR)
+    if (conv->src->id != MT_FIXEDSTRING || conv->kind == MT_C_ORDER)
         return AX_OK;
     AX_TRY(ax_mt_table_type(t, a, p, c->name, &now));
     conv->trim = now != NULL && ax_mt_bare(now)->id == MT_STRING;
@@ -520,13 +540,9 @@ ax_status ax_mt_bind_column(ax_task *t, ax_arena *a, ax_mt_part *p, const ax_fmt
         return ax_fmt_bind_missing(t, names, opts, &b->base, i);
     if (c->node != NULL && c->derived == NULL && c->field != UINT32_MAX)
         AX_TRY(ax_mt_changed_column(t, a, p, c, &c));
-    AX_CHECK(t, col->encoding_check == AX_ENC_FAIL, AX_EUNSUPPORTED,
-             "encoding_check other than fail is not supported yet");
-    AX_CHECK(t, col->zone == NULL || col->type.id != AX_T_TIMESTAMP, AX_EUNSUPPORTED,
-             "time_zone is not supported yet: declare the column as timestamptz");
     if (col->virt == AX_VIRT_ORDER)
         return order(t, c, col, &b->conv[i]);
-    AX_TRY(ax_mt_conv_make(t, a, c->type, col->type, &b->conv[i]));
+    AX_TRY(ax_mt_conv_make(t, a, c->type, col->type, col, &b->conv[i]));
     AX_TRY(changed_type(t, a, p, c, &b->conv[i]));
     b->conv[i].column = c;
     b->conv[i].not_null = col->not_null;

@@ -301,6 +301,16 @@ static void floats(const ax_mt_conv *c, const uint8_t *src, uint32_t n, void *ds
         }
 }
 
+static bool local(const ax_mt_conv *c, uint32_t n, int64_t *stamp)
+{
+    uint32_t hint = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (ax_tz_to_local(&c->zone, stamp[i], &hint, &stamp[i]) != AX_OK)
+            return false;
+    return true;
+}
+
 bool ax_mt_conv_fixed(const ax_mt_conv *c, const uint8_t *src, uint32_t n, void *dst)
 {
     uint32_t dw = ax_phys_width((ax_phys) c->type.phys);
@@ -319,6 +329,8 @@ bool ax_mt_conv_fixed(const ax_mt_conv *c, const uint8_t *src, uint32_t n, void 
                                                             : int8(c, src, n, dst);
         case MT_C_LINEAR:
             return dw == 4 ? linear4(c, src, n, dst) : linear8(c, src, n, dst);
+        case MT_C_ZONED:
+            return linear8(c, src, n, dst) && local(c, n, (int64_t *) dst);
         case MT_C_NUM:
             return numerics(c, src, n, (ax_num *) dst);
         case MT_C_UUID:
@@ -453,6 +465,40 @@ static ax_status fixed_strings(ax_task *t, const ax_mt_conv *c, const uint8_t *s
             return bad_text(t);
         }
     out->flags = c->check_text && ascii ? AX_VF_ASCII : 0;
+    return AX_OK;
+}
+
+/* Strings of both kinds, some of whose bytes are no text. */
+static ax_status mended(ax_task *t, const ax_mt_conv *c, const ax_mt_vals *v, const uint8_t *null,
+                        uint32_t n, ax_arena *a, ax_vec *out)
+{
+    uint32_t w = c->src->width, *off, *len, i, at = 0;
+    uint64_t room = 0;
+    uint8_t *bytes;
+
+    AX_NEW(t, off, (uint32_t *) ax_arena_values(a, (size_t) n * sizeof *off + 1));
+    AX_NEW(t, len, (uint32_t *) ax_arena_values(a, (size_t) n * sizeof *len + 1));
+    for (i = 0; i < n; i++)
+    {
+        len[i] = null != NULL && null[i] ? 0 : w > 0 ? w : v->len[i];
+        room += 3 * (uint64_t) len[i];
+    }
+    AX_CHECK(t, room <= INT32_MAX, AX_ELIMIT, "strings of one batch are longer than the limit");
+    AX_NEW(t, bytes, (uint8_t *) ax_arena_values(a, (size_t) room + 1));
+    for (i = 0; i < n; i++)
+    {
+        const uint8_t *p = w > 0 ? v->data + (size_t) i * w : v->ptr[i];
+
+        while (c->trim && len[i] > 0 && p[len[i] - 1] == 0)
+            len[i]--;
+        off[i] = at;
+        len[i] = ax_fmt_mend((ax_encoding_check) c->mend, p, len[i], bytes + at);
+        at += len[i];
+    }
+    out->kind = AX_VK_FLAT;
+    out->u.str.base = bytes;
+    out->u.str.off = off;
+    out->u.str.len = len;
     return AX_OK;
 }
 
@@ -730,6 +776,8 @@ static ax_status values(ax_task *t, const ax_mt_conv *c, const ax_mt_vals *v, co
             return strings(t, c, v->ptr, v->len, v->one_base, n, batch, out, fail_row);
         case MT_C_FIXSTR:
             return fixed_strings(t, c, v->data, null, n, batch, out, fail_row);
+        case MT_C_MENDED:
+            return mended(t, c, v, null, n, batch, out);
         case MT_C_TEXT:
             return texts(t, c, v->data, null, n, batch, out);
         case MT_C_ENUM:

@@ -310,18 +310,19 @@ static const char *fold_sum(const ax_mt_type *ty, ax_type as, ax_fold_col *f)
 }
 
 /* MIN and MAX compare declared values. */
-static ax_status fold_extreme(table *tb, const ax_mt_type *ty, ax_type as, ax_fold_col *f)
+static ax_status fold_extreme(table *tb, const ax_mt_type *ty, const ax_colspec *col,
+                              ax_fold_col *f)
 {
     ax_mt_conv conv;
 
-    if (ax_mt_conv_make(tb->t, tb->a, ty, as, &conv) != AX_OK)
+    if (ax_mt_conv_make(tb->t, tb->a, ty, col->type, col, &conv) != AX_OK)
         ax_error_clear(&tb->t->err); /* binding tells it better */
     else if (!conv.ordered)
-        f->refusal = "values of this type cannot be compared";
+        f->refusal = "its values cannot be compared as they are declared";
     return AX_OK;
 }
 
-static ax_status fold_simple(table *tb, const column *c, ax_type as, ax_fold_col *f)
+static ax_status fold_simple(table *tb, const column *c, const ax_colspec *col, ax_fold_col *f)
 {
     static const struct { const char *name; uint8_t fold; } known[] = {
         {"any", AX_FOLD_ANY}, {"anyLast", AX_FOLD_ANY_LAST}, {"any_respect_nulls", AX_FOLD_FIRST},
@@ -344,20 +345,20 @@ static ax_status fold_simple(table *tb, const column *c, ax_type as, ax_fold_col
     {
         case AX_FOLD_MIN:
         case AX_FOLD_MAX:
-            return fold_extreme(tb, c->type, as, f);
+            return fold_extreme(tb, c->type, col, f);
         case AX_FOLD_SUM:
-            f->refusal = summable(c->type) ? fold_sum(c->type, as, f)
+            f->refusal = summable(c->type) ? fold_sum(c->type, col->type, f)
                                            : "its values cannot be added";
             return AX_OK;
         case AX_FOLD_AND:
         case AX_FOLD_OR:
         case AX_FOLD_XOR:
-            f->refusal = summable(c->type) ? fold_sum(c->type, as, f)
+            f->refusal = summable(c->type) ? fold_sum(c->type, col->type, f)
                                            : "its values are no integers";
             f->fold = known[i].fold;
             return AX_OK;
         case AX_FOLD_CONCAT:
-            if (as.id != AX_T_LIST)
+            if (col->type.id != AX_T_LIST)
                 f->refusal = "it is not declared as an array";
             return AX_OK;
         default:
@@ -387,7 +388,7 @@ static bool listed(const table *tb, const column *c)
 
 /* States that are declared as their results, where these can be merged as well: where a state
  * without a value has a result that no value has. */
-static ax_status fold_result(table *tb, const column *c, ax_type as, ax_fold_col *f)
+static ax_status fold_result(table *tb, const column *c, const ax_colspec *col, ax_fold_col *f)
 {
     const ax_mt_agg *g = ax_mt_bare(c->type)->agg;
     column result = *c;
@@ -398,10 +399,10 @@ static ax_status fold_result(table *tb, const column *c, ax_type as, ax_fold_col
         return AX_OK;
     result.simple = g->kind == MT_A_COUNT ? "sum" : g->name;
     result.type = g->result;
-    return fold_simple(tb, &result, as, f);
+    return fold_simple(tb, &result, col, f);
 }
 
-static ax_status fold_of(table *tb, enum engine e, const column *c, ax_type as, ax_fold_col *f)
+static ax_status fold_of(table *tb, enum engine e, const column *c, const ax_colspec *col, ax_fold_col *f)
 {
     *f = (ax_fold_col){.fold = AX_FOLD_FIRST};
     if (c->key)
@@ -420,13 +421,14 @@ static ax_status fold_of(table *tb, enum engine e, const column *c, ax_type as, 
     if (e == SUMMING && !listed(tb, c))
         return AX_OK;
     if (c->simple != NULL)
-        return fold_simple(tb, c, as, f);
+        return fold_simple(tb, c, col, f);
     if (ax_mt_bare(c->type)->id == MT_AGGREGATE)
-        return as.id == AX_T_BYTEA ? ax_mt_state_fold(tb->t, tb->a, ax_mt_bare(c->type), as, f)
-                                   : fold_result(tb, c, as, f);
+        return col->type.id == AX_T_BYTEA
+                   ? ax_mt_state_fold(tb->t, tb->a, ax_mt_bare(c->type), col->type, f)
+                   : fold_result(tb, c, col, f);
     if (e == SUMMING && summable(c->type))
     {
-        f->refusal = fold_sum(c->type, as, f);
+        f->refusal = fold_sum(c->type, col->type, f);
         f->counts = true;
     }
     return AX_OK;
@@ -477,10 +479,10 @@ static ax_status folds(table *tb, enum engine e, const ax_colspec *col, uint32_t
         const column *c = declared(tb, &col[i]);
 
         if (c != NULL)
-            AX_TRY(fold_of(tb, e, c, col[i].type, &f[i]));
+            AX_TRY(fold_of(tb, e, c, &col[i], &f[i]));
     }
     for (uint32_t i = hidden0; i < out->nhidden; i++)
-        AX_TRY(fold_of(tb, e, find(tb, out->hidden[i].name), out->hidden[i].type, &f[ncols + i]));
+        AX_TRY(fold_of(tb, e, find(tb, out->hidden[i].name), &out->hidden[i], &f[ncols + i]));
     for (uint32_t i = 0; i < ncols + out->nhidden && stays; i++)
         f[i].counts = false;
     return AX_OK;

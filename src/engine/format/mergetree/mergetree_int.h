@@ -51,6 +51,7 @@
 #include "base/bytes.h"
 #include "codec/codec.h"
 #include "format/format.h"
+#include "func/datetime.h"
 
 /* Limits against hostile files. */
 enum
@@ -805,12 +806,14 @@ typedef enum ax_mt_convkind
     MT_C_INT_F64,
     MT_C_NUM,        /* integers and decimals to numeric */
     MT_C_LINEAR,     /* v * mul / div + add: dates and times */
+    MT_C_ZONED,      /* the same, then to the local time of a zone */
     MT_C_F32_F64, MT_C_BF16,
     MT_C_ENUM,       /* dictionary of labels */
     MT_C_UUID,
     MT_C_INTERVAL,
     MT_C_STR,        /* strings as they are */
     MT_C_FIXSTR,     /* FixedString with its padding */
+    MT_C_MENDED,     /* strings of both kinds as text, whatever their bytes */
     MT_C_TEXT,       /* other values as text */
     MT_C_ORDER,      /* INT8 or BYTEA that compare as the file's values */
     MT_C_LIST,       /* arrays of values that have a type */
@@ -828,7 +831,9 @@ typedef struct ax_mt_conv
     bool is_signed;               /* INT, NUM, LINEAR: values of src */
     bool check_text;              /* bytes must be UTF-8 without NUL */
     bool not_null;
-    bool trim;                    /* FIXSTR: without zeros at the end, as a String has it */
+    bool trim;                    /* FIXSTR, MENDED: without zeros at the end, as a String has it */
+    uint8_t mend;                 /* MENDED: ax_encoding_check */
+    ax_zone zone;                 /* ZONED */
     bool ordered;                 /* order and equality of the file's values are those of vectors */
     int64_t lo, hi;               /* INT, LINEAR: values allowed */
     int64_t mul, div, add;        /* LINEAR */
@@ -886,9 +891,10 @@ ax_status ax_mt_bind_refuse(ax_task *t, ax_arena *a, ax_mt_conv *c) AX_MUST_USE;
 /* What we would declare for a type. */
 ax_type ax_mt_default_type(const ax_mt_type *ty);
 
-/* Choose the conversion of a type to a declared one; ETYPE when there is none. */
+/* Choose the conversion of a type to a declared one; ETYPE when there is none.  col: what its
+ * column says of texts and zones besides, or NULL. */
 ax_status ax_mt_conv_make(ax_task *t, ax_arena *a, const ax_mt_type *ty, ax_type type,
-                          ax_mt_conv *out) AX_MUST_USE;
+                          const ax_colspec *col, ax_mt_conv *out) AX_MUST_USE;
 
 /* The first n values of v as a vector.  labels: dictionary of an enum, kept from call to call for
  * one lane; a: where it lives.  *fail_row: the row that has no value in the declared type,

@@ -56,7 +56,9 @@ static bool value_of(const ax_mt_conv *c, const ax_mt_value *v, ax_value *out)
             return true;
         }
         case MT_C_TEXT:
+        case MT_C_MENDED:
         case MT_C_LIST:
+        case MT_C_FINAL:
         case MT_C_JSON:
             return false;
         default:
@@ -72,7 +74,7 @@ static bool discrete(const ax_mt_conv *c)
 {
     ax_phys p = (ax_phys) c->type.phys;
 
-    return (p == AX_P_I16 || p == AX_P_I32 || p == AX_P_I64) &&
+    return (p == AX_P_I16 || p == AX_P_I32 || p == AX_P_I64) && c->kind != MT_C_ZONED &&
            (c->kind != MT_C_LINEAR || c->div == 1);
 }
 
