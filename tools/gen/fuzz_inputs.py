@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes small inputs of fuzz targets: fuzz_inputs.py DIR for parquet_file, --skips DIR for
-mergetree_skip.
+mergetree_skip, --places DIR for mergetree_place.
 
 The files of `make testdata` with few rows, and layouts that only old or odd writers have; parts
 with skip indexes of all kinds. Deterministic; the output is kept in test/fuzz/corpus.
@@ -151,9 +151,92 @@ def skips(folder):
                     out.write(data)
 
 
+def tar(members):
+    out = b""
+    for name, body in members:
+        head = bytearray(512)
+        head[0:len(name[:100])] = name[:100].encode()
+        head[100:108], head[124:136] = b"0000644\0", b"%011o\0" % len(body)
+        head[148:156], head[156:157], head[257:262] = b" " * 8, b"0", b"ustar"
+        head[148:156] = b"%06o\0 " % sum(head)
+        if len(name) > 100:
+            out += tar([("././@LongLink", name.encode())]).replace(b"\0" * 1024, b"", 1)
+        out += bytes(head) + body + bytes(-len(body) % 512)
+    return out + bytes(1024)
+
+
+def places(folder):
+    """Trees in which a table is found; the first byte says at which path, the second how."""
+    sql = (b"ATTACH TABLE _ UUID '00000000-0000-0000-0000-000000000001'\n(\n    `id` UInt32,\n"
+           b"    `s` String DEFAULT 'x'\n)\nENGINE = MergeTree\nORDER BY id\n"
+           b"SETTINGS index_granularity = 8192\nCOMMENT 'of tests'\n")
+    part = [("columns.txt", b"columns format version: 1\n1 columns:\n`id` UInt32\n"),
+            ("count.txt", b"2"), ("id.bin", b"bytes"), ("id.mrk2", b"marks")]
+    uuid = "store/000/00000000-0000-0000-0000-000000000001/"
+
+    def below(root, parts=("all_1_1_0", "all_2_2_0")):
+        return [(root + p + "/" + name, body) for p in parts for name, body in part]
+
+    def index(files, head=""):
+        text = "<config><version>1</version>%s<contents>" % head
+        for name, size, rest in files:
+            text += "<file><name>%s</name><size>%d</size>%s</file>" % (name, size, rest)
+        return (text + "</contents></config>").encode()
+
+    sums = {name: "<checksum>%032x</checksum>" % n for n, (name, _) in enumerate(part)}
+    listed = [("data/w/t/all_1_1_0/" + n, len(b), sums[n]) for n, b in part]
+    again = [("data/w/t/all_2_2_0/" + n, len(b), sums[n] + (
+        "<data_file>data/w/t/all_1_1_0/%s</data_file>" % n)) for n, b in part]
+    of_base = [(name, size, rest + "<use_base>true</use_base>") for name, size, rest in listed]
+    text = [("metadata/w/t.sql", len(sql), "<checksum>%032x</checksum>" % 9)]
+    backup = [(".backup", index(text + listed + again)), ("metadata/w/t.sql", sql)] + below(
+        "data/w/t/", ("all_1_1_0",))
+    object_of = lambda n, key: b"5\n1\t%d\n%d\t%s\n0\n0\n\n" % (n, n, key)
+    trees = {
+        "table": (1, 6, [("t/format_version.txt", b"1"), ("t.sql", sql),
+                         ("t/mutation_3.txt", b"format version: 1\ncreate time: x\n"
+                          b"commands: (RENAME COLUMN s TO u)\n")] +
+                  below("t/", ("all_1_1_0", "all_1_2_1", "all_2_2_0"))),
+        "server": (0, 1, [("metadata/w.sql", b"ATTACH DATABASE _ UUID '%s'\nENGINE = Atomic\n" %
+                           uuid[10:46].encode()), ("metadata/w/t.sql", sql),
+                          ("data/x", b"")] + below(uuid)),
+        "server_list": (0, 2, [("metadata/w.sql", b"ATTACH DATABASE w\nENGINE = Ordinary\n"),
+                               ("metadata/w/t%2Dx.sql", sql)] + below("data/w/t%2Dx/")),
+        "shadow": (0, 0, below(uuid)),
+        "backup": (0, 1, backup),
+        "backup_list": (0, 2, backup),
+        "incremental": (4, 0, [("b1/" + n, b) for n, b in backup] + [
+            ("b2/.backup", index(text + of_base, "<base_backup>File('b1')</base_backup>")),
+            ("b2/metadata/w/t.sql", sql)]),
+        "archive": (3, 1, [("a.tar", tar(backup))]),
+        "disk": (2, 3, [("metadata/" + uuid + "all_1_1_0/" + n,
+                         object_of(len(b), b"data/ab/" + n.encode())) for n, b in part] +
+                 [("bucket/data/ab/" + n, b) for n, b in part]),
+        "disk_old": (2, 3, [("metadata/" + uuid + "all_1_1_0/" + n,
+                             b"3\n1\t%d\n%d\tab/%s\n0\n1\n" % (len(b), len(b), n.encode()))
+                            for n, b in part]),
+        "rewritable": (0, 0, [("__meta/abc/prefix.path", (uuid + "all_1_1_0/").encode()),
+                              ("__meta/def/prefix.path", uuid.encode()),
+                              ("def/format_version.txt", b"1")] + [
+                                  ("abc/" + n, b) for n, b in part]),
+        "rewritable_named": (0, 7, [("__meta/abc/prefix.path", (uuid + "all_1_1_0/").encode())] + [
+            ("abc/" + n, b) for n, b in part]),
+        "plain": (5, 0, below(uuid)),
+    }
+    for name, (path, options, members) in trees.items():
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(bytes([path, options]))
+            for member, body in members:
+                f.write(bytes([len(member)]) + member.encode())
+                f.write(struct.pack("<I", len(body)) + body)
+
+
 def main():
     folder = sys.argv[-1]
     os.makedirs(folder, exist_ok=True)
+    if sys.argv[1] == "--places":
+        places(folder)
+        return
     if sys.argv[1] == "--skips":
         skips(folder)
         return

@@ -8,7 +8,6 @@
 #include "mergetree_int.h"
 
 #include "base/utf8.h"
-#include "func/func.h"
 
 #include <math.h>
 

@@ -347,15 +347,16 @@ static ax_status next_marks(ax_task *t, facts_op *o, const ax_mt_marks **out, ax
     while (o->row < p->ncolumns)
     {
         const ax_mt_column *col = &p->column[o->row];
-        ax_mt_stream *s = &p->stream[o->stream];
+        ax_mt_stream *s;
 
         if (o->stream < col->stream0)
-            s = &p->stream[o->stream = col->stream0];
+            o->stream = col->stream0;
         if (o->stream >= col->stream0 + col->nstreams)
         {
             o->row++;
             continue;
         }
+        s = &p->stream[o->stream];
         *out = ax_mt_marks_of(s);
         if (*out == NULL && !p->compact && s->marks_file != NULL && s->marks_file->size > 0)
         {

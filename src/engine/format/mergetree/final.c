@@ -402,7 +402,8 @@ static ax_status fold_result(table *tb, const column *c, const ax_colspec *col, 
     return fold_simple(tb, &result, col, f);
 }
 
-static ax_status fold_of(table *tb, enum engine e, const column *c, const ax_colspec *col, ax_fold_col *f)
+static ax_status fold_of(table *tb, enum engine e, const column *c, const ax_colspec *col,
+                         ax_fold_col *f)
 {
     *f = (ax_fold_col){.fold = AX_FOLD_FIRST};
     if (c->key)

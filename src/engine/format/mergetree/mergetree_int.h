@@ -51,7 +51,7 @@
 #include "base/bytes.h"
 #include "codec/codec.h"
 #include "format/format.h"
-#include "func/datetime.h"
+#include "func/func.h"
 
 /* Limits against hostile files. */
 enum

@@ -1,6 +1,6 @@
 /* Strings that do not stand in the file as they are wanted: text with bytes that PostgreSQL does
- * not accept, under an encoding_check that mends it (ax_fmt_mend); UUIDs, addresses, bytes as hex digits, and
- * numbers of any length, as text. */
+ * not accept, under an encoding_check that mends it (ax_fmt_mend); UUIDs, addresses, bytes as hex
+ * digits, and numbers of any length, as text. */
 #include "parquet_int.h"
 
 #include "func/func.h"
