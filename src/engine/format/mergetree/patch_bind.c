@@ -44,7 +44,7 @@ static ax_status bind_fixed(ax_task *t, ax_arena *a, ax_mt_part *p, uint32_t whi
     *found = c != NULL && c->node != NULL;
     if (!*found)
         return AX_OK;
-    AX_TRY(ax_mt_conv_make(t, a, c->type, col->type, conv));
+    AX_TRY(ax_mt_conv_make(t, a, c->type, col->type, NULL, conv));
     conv->column = c;
     conv->not_null = true;
     return AX_OK;
