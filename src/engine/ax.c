@@ -131,6 +131,7 @@ static ax_exec_opts exec_opts(const ax_query_opts *o)
                           .wake_arg = o->wake_arg,
                           .params = o->params,
                           .strict_float_sum = o->strict_float_sum,
+                          .host_rows = o->host_rows,
                           .spill = o->spill,
                           .spill_limit_bytes = o->spill_limit_bytes,
                           .open_files = o->open_files,

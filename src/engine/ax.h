@@ -175,6 +175,10 @@ typedef struct ax_query_opts
     bool spill;                    /* the host answers AX_REQ_SPILL_FD */
     int64_t spill_limit_bytes;     /* of the temporary file, 0: none */
     bool strict_float_sum;
+    /* Over at most so many rows a plan runs on the host's thread, in ax_query_next, in slices
+     * between which it returns WAIT with a wake: threads would cost more than they spare.  0:
+     * never. */
+    uint32_t host_rows;
     /* For ax_query_open only.  Files that may have rows that pass conj (columns numbered as
      * declared, params hold), by what is known without opening them, are opened: all of them, or,
      * when they are more than open_files > 0, a sample of so many. */

@@ -136,6 +136,8 @@ afdw_allowed(void)
 		allow &= ~(uint32) AX_ALLOW_LAZY;
 	if (!afdw_verify_checksums)
 		allow &= ~(uint32) AX_ALLOW_CHECKSUMS;
+	if (!afdw_enable_windowed_reads)
+		allow &= ~(uint32) AX_ALLOW_WINDOWS;
 	if (!afdw_enable_page_cache)
 		allow &= ~(uint32) AX_ALLOW_KEPT_PAGES;
 	if (!afdw_enable_aggregate_algebra)

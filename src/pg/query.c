@@ -259,6 +259,7 @@ fill_opts(ax_query_opts *o, const AfdwOptions *opts)
 	o->memory_limit_bytes = afdw_memory_limit_bytes(opts->memory_limit);
 	o->allow = afdw_allowed();
 	o->strict_float_sum = afdw_strict_float_sum;
+	o->host_rows = (uint32) Max(afdw_min_rows_for_threads - 1, 0);
 	o->spill = afdw_enable_spill;
 	o->spill_limit_bytes = temp_file_limit >= 0 ? Max((int64) temp_file_limit * 1024, 1) : 0;
 	o->wake = wake_backend;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { FUZZ_MEMORY_BYTES = 256 << 20 };
+enum { FUZZ_MEMORY_BYTES = 256 << 20, FUZZ_WINDOW_BYTES = 512 };
 
 typedef struct fuzz {
     ax_budget budget;
@@ -49,9 +49,12 @@ static inline ax_status fuzz_batch(ax_task *t, void *arg, ax_batch *b)
     return AX_OK;
 }
 
-static inline void fuzz_scan(fuzz *z, const ax_fmt_bind *bind, uint32_t split,
-                             const ax_rowset *rows)
+/* window: columns are read in windows of so many bytes, large pages in pieces of half of it; 0: as
+ * a whole.  True, the rows were read to their end: *out is their sum. */
+static inline bool fuzz_scan(fuzz *z, const ax_fmt_bind *bind, uint32_t split,
+                             const ax_rowset *rows, uint32_t window, uint64_t *out)
 {
+    bool whole = false;
     ax_scan_stats stats = {0};
     uint64_t sum = 0;
     ax_arena *a = ax_arena_create(&z->budget, 0);
@@ -68,12 +71,26 @@ static inline void fuzz_scan(fuzz *z, const ax_fmt_bind *bind, uint32_t split,
                            .ncolumns = bind->ncols,
                            .allow = AX_ALLOW_ALL & ~(uint32_t)AX_ALLOW_CHECKSUMS,
                            .stats = &stats,
-                           .budget = &z->budget};
+                           .budget = &z->budget,
+                           .buffer_bytes = window,
+                           .window_bytes = window};
         if (z->f->format->scan_begin(&z->t, a, &req, &op) == AX_OK)
-            (void)!ax_fmt_drive(&z->t, z->io, z->f->format, op, fuzz_batch, &sum, NULL);
+            whole = ax_fmt_drive(&z->t, z->io, z->f->format, op, fuzz_batch, &sum, NULL) == AX_OK;
     }
     ax_error_clear(&z->t.err);
     ax_arena_destroy(a);
+    *out = sum;
+    return whole;
+}
+
+/* The rows are the same whether columns are in memory as a whole or in small windows. */
+static inline void fuzz_windows(fuzz *z, const ax_fmt_bind *bind, uint32_t split)
+{
+    uint64_t all, windows;
+
+    if (fuzz_scan(z, bind, split, NULL, 0, &all) &&
+        fuzz_scan(z, bind, split, NULL, FUZZ_WINDOW_BYTES, &windows) && all != windows)
+        abort();
 }
 
 /* Bind the columns [from, to) of the file that are not refused, and read them. */
@@ -98,12 +115,13 @@ static inline void fuzz_columns(fuzz *z, uint32_t from, uint32_t to, bool pieces
             static const ax_rowrange two[] = {{1, 3}, {40, 50}};
             const ax_rowset rows = {two, 2};
             ax_bounds b;
+            uint64_t sum;
 
             for (uint32_t c = 0; c < n; c++)
                 (void)z->f->format->bounds(bind, i, c, &b);
-            fuzz_scan(z, bind, i, NULL);
+            fuzz_windows(z, bind, i);
             if (pieces)
-                fuzz_scan(z, bind, i, &rows);
+                (void)fuzz_scan(z, bind, i, &rows, 0, &sum);
         }
     }
     ax_error_clear(&z->t.err);

@@ -135,6 +135,7 @@ typedef struct ax_exec_opts
     void *wake_arg;
     ax_params params;
     bool strict_float_sum;
+    uint32_t host_rows;           /* plans over so many rows run on the host's thread */
     bool spill;                   /* the host gives a temporary file when it is asked */
     int64_t spill_limit_bytes;    /* of that file; 0: none */
     bool list_only;               /* an opening stops when it has the list of files */

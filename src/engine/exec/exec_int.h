@@ -335,6 +335,7 @@ struct ax_exec
     uint32_t granted;            /* threads that the settings allow */
     uint32_t max_lanes;          /* of them, those that can run as things are */
     uint32_t busy_lanes;         /* of these, those that there are processors for */
+    bool hosted;                 /* jobs run on the host's thread; always so without a plan */
     uint64_t begin_ns, end_ns;   /* host's thread */
     ax_io_stats io;              /* reads of all tasks of this query */
     ax_held *given;              /* the batch the host has now */

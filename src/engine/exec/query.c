@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+/* Of what runs on the host's thread. */
+#define HOST_MAX_FILES 16u
+#define HOST_ROW_BYTES 256 /* in files, of all columns */
+
 ax_status ax_exec_task(ax_exec *x, ax_task *t)
 {
     ax_status s;
@@ -111,6 +115,34 @@ ax_status ax_exec_facts(ax_env *env, ax_source *s, const char *table, const ax_f
     return hand_out(x, st, out, err);
 }
 
+/* Rows below node n, as far as the files of its sources are open; else more than there can be. */
+static uint64_t rows_below(const ax_node *n)
+{
+    const ax_snapshot *snap;
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < n->nchild && rows < UINT32_MAX; i++)
+        rows += rows_below(n->child[i]);
+    if (n->nchild > 0)
+        return rows;
+    snap = n->kind == AX_N_SCAN ? n->u.scan.source->snap : NULL;
+    if (snap == NULL || snap->nfiles > HOST_MAX_FILES)
+        return UINT32_MAX;
+    for (uint32_t i = 0; i < snap->nfiles; i++)
+    {
+        const ax_fmt_file *f = ax_snapfile_file(&snap->file[i]);
+
+        if (f == NULL || f->nrows < 0)
+            return UINT32_MAX;
+        rows += (uint64_t) f->nrows;
+    }
+    /* Rows of long texts are more work. */
+    if (snap->bytes / HOST_ROW_BYTES > (int64_t) rows)
+        rows = (uint64_t) snap->bytes / HOST_ROW_BYTES;
+    /* Rows without columns are only counted. */
+    return n->ncols == 0 ? rows / AX_BATCH_ROWS : rows;
+}
+
 ax_status ax_exec_start(ax_env *env, const ax_plan *p, const ax_exec_opts *o, ax_exec **out,
                         ax_error *err)
 {
@@ -120,6 +152,9 @@ ax_status ax_exec_start(ax_env *env, const ax_plan *p, const ax_exec_opts *o, ax
     if (st == AX_OK)
     {
         x->plan = p;
+        x->hosted = o->host_rows > 0 && rows_below(p->root) <= o->host_rows;
+        if (x->hosted)
+            x->max_lanes = x->busy_lanes = 1;
         st = ax_exec_compile(x);
     }
     return hand_out(x, st, out, err);
@@ -128,8 +163,9 @@ ax_status ax_exec_start(ax_env *env, const ax_plan *p, const ax_exec_opts *o, ax
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* An opening runs on the host's thread, in slices between which the host looks for interrupts: it
- * reads little, and planning a query must not start threads. */
-#define OPEN_SLICE_US 2000u
+ * reads little, and planning a query must not start threads.  So does a run that has little to
+ * do. */
+#define HOST_SLICE_US 2000u
 
 static ax_status launch(ax_exec *x)
 {
@@ -138,7 +174,7 @@ static ax_status launch(ax_exec *x)
 
     if (x->begin_ns == 0)
         x->begin_ns = ax_exec_now_ns();
-    if (x->plan != NULL)
+    if (x->plan != NULL && !x->hosted)
         st = ax_group_create(pool, x->max_lanes, &x->group);
     else
         st = ax_group_create_hosted(pool, x->o.wake, x->o.wake_arg, &x->group);
@@ -189,8 +225,8 @@ ax_exec_next_result ax_exec_next(ax_exec *x, ax_batch **out)
         return AX_EXEC_DONE;
     if (x->state != AX_ES_RUNNING)
         return AX_EXEC_ERROR;
-    if (x->plan == NULL && x->group != NULL && ax_group_run(x->group, OPEN_SLICE_US)
-        && x->o.wake != NULL)
+    if ((x->plan == NULL || x->hosted) && x->group != NULL &&
+        ax_group_run(x->group, HOST_SLICE_US) && x->o.wake != NULL)
         x->o.wake(x->o.wake_arg); /* more is queued: the host shall not sleep */
     r = ax_out_next(x, out);
     if (r == AX_EXEC_DONE)

@@ -326,6 +326,7 @@ enum
     AX_ALLOW_TOP_GROUPS = 1u << 16,
     AX_ALLOW_SHARE = 1u << 17,
     AX_ALLOW_KEPT_PAGES = 1u << 18, /* pages that stay between queries (io.h) */
+    AX_ALLOW_WINDOWS = 1u << 19,    /* columns and pages that are never in memory as a whole */
     AX_ALLOW_ALL = 0xffffffffu
 };
 
@@ -385,6 +386,7 @@ typedef struct ax_scan_req
     uint64_t buffer_bytes;     /* bytes of the file that should be in memory at once, and bytes
                                 * after decompression again; 0: any.  Who cannot do with so few
                                 * takes more */
+    uint32_t window_bytes;     /* columns are read in windows of no less; 0: as the format likes */
 } ax_scan_req;
 
 /* ---- facts for people ------------------------------------------------------------------------ */

@@ -306,26 +306,29 @@ static void ask_more(ax_pq_scan *s, ax_fmt_event *ev)
 static void plan_windows(ax_pq_scan *s)
 {
     uint64_t sum = 0, most = s->req.buffer_bytes;
+    uint64_t least = s->req.window_bytes > 0 ? s->req.window_bytes : WINDOW_MIN;
+    uint64_t least_piece = least / (WINDOW_MIN / PIECE_MIN);
+    bool allowed = (s->req.allow & AX_ALLOW_WINDOWS) != 0;
     uint32_t n = 0;
 
-    s->piece_bytes = PIECE_MAX;
+    s->piece_bytes = allowed ? PIECE_MAX : PQ_MAX_PAGE_BYTES;
     for (uint32_t i = 0; i < s->nphys; i++)
         if (wants_bytes(s, i))
         {
             sum += s->col[i].len;
-            n += s->col[i].len > WINDOW_MIN;
+            n += s->col[i].len > least;
         }
-    if (most == 0 || s->req.share != NULL)
+    if (!allowed || most == 0 || s->req.share != NULL)
         return;
     n *= 2; /* the piece that a batch has pinned, and the next one */
     if (n > 0 && most / n < PIECE_MAX)
-        s->piece_bytes = most / n < PIECE_MIN ? PIECE_MIN : most / n;
+        s->piece_bytes = most / n < least_piece ? least_piece : most / n;
     for (uint32_t i = 0; sum > most && i < s->nphys; i++)
     {
         ax_pq_col *c = &s->col[i];
         uint64_t share = (uint64_t) ((double) most * (double) c->len / (double) sum);
 
-        share = share < WINDOW_MIN ? WINDOW_MIN : share;
+        share = share < least ? least : share;
         if (!wants_bytes(s, i) || c->npieces > 0 || c->in_nest || c->nread != NULL ||
             c->len <= share)
             continue;
