@@ -87,7 +87,11 @@ is(ask('SELECT count(*) FROM many'), '15000', 'the next statement lists anew');
 
 # no file at all; a directory that is gone
 unlink glob("$lake/many/*");
-is(ask('SELECT count(*) FROM many'), '0', 'an empty directory is an empty table');
+ask('SELECT count(*) FROM many');
+like($err, qr/no file matches option "path"/, 'an empty directory is an error');
+ask("ALTER FOREIGN TABLE many OPTIONS (ADD allow_no_files 'true')");
+is(ask('SELECT count(*) FROM many'), '0', 'or an empty table, where the table says so');
+ask("ALTER FOREIGN TABLE many OPTIONS (DROP allow_no_files)");
 rmdir "$lake/many" or die;
 ask('SELECT count(*) FROM many');
 like($err, qr/no such file or directory/i, 'a directory that is not there is an error');
@@ -167,7 +171,7 @@ $node->safe_psql('postgres', qq{
 		hive_partitioning 'on', case_insensitive 'true', max_open_files '7', encoding_check 'replace');
 	CREATE SERVER mine FOREIGN DATA WRAPPER analytics_fdw OPTIONS (max_threads '3');
 	CREATE FOREIGN TABLE on_mine (a int) SERVER mine OPTIONS (files 'a,b', union_by_name 'on');
-	CREATE FOREIGN TABLE no_columns () SERVER analytics_fdw OPTIONS (path '/nowhere/*');
+	CREATE FOREIGN TABLE no_columns () SERVER analytics_fdw OPTIONS (path '/nowhere/*', allow_no_files 'on');
 });
 my $dump = "$lake/dump.sql";
 $node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'pg_dump');
