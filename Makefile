@@ -54,8 +54,10 @@ FUZZ_NAMES := $(patsubst test/fuzz/%_fuzz.c,%,$(FUZZ_SRC))
 
 # ---- flags ----------------------------------------------------------------------------------
 
-# Codec libraries the engine links with; the module and every test program use the same list.
-ENGINE_LIBS ?= -lzstd -lsnappy -llz4 -lbrotlidec -lz -lm -lpthread
+# Codec libraries the engine links with; the module uses the same list.  Tests and benchmarks compare
+# our snappy decoder with the library.
+TEST_LIBS = -lsnappy $(ENGINE_LIBS)
+ENGINE_LIBS ?= -lzstd -llz4 -lbrotlidec -lz -lm -lpthread
 
 OPT := -O2
 KERNEL_OPT := -O3 -fno-math-errno -fno-trapping-math
@@ -131,11 +133,11 @@ $(B)/axq: $(AXQ_SRC:%.c=$(B)/%.o) $(B)/libax.a
 
 $(B)/unit/%: $(B)/src/engine/%.o $(B)/libax.a
 	@mkdir -p $(@D)
-	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(ENGINE_LIBS)
+	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(TEST_LIBS)
 
 $(B)/bench/%: $(B)/%.o $(B)/libax.a
 	@mkdir -p $(@D)
-	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ $(ENGINE_LIBS)
+	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
@@ -201,14 +203,14 @@ fuzz:
 	  -artifact_prefix=build/fuzz/ build/fuzz/new/$(T) test/fuzz/corpus/$(T)
 
 build/fuzz/%: build/fuzz/test/fuzz/%_fuzz.o build/fuzz/libax.a
-	$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(ENGINE_LIBS)
+	$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(TEST_LIBS)
 
 REPLAY_SAN ?= address,undefined
 .PHONY: replay-programs
 replay-programs: $(FUZZ_NAMES:%=$(B)/replay/%)
 $(B)/replay/%: $(B)/test/fuzz/%_fuzz.o $(B)/test/fuzz/replay_main.o $(B)/libax.a
 	@mkdir -p $(@D)
-	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ $(ENGINE_LIBS)
+	$(CC) $(LINKFLAGS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS)
 REPLAY_DIR = build/$(notdir $(firstword $(CC)))-$(subst $(comma),-,$(REPLAY_SAN))/replay
 fuzz-replay:
 	@$(if $(FUZZ_NAMES),$(MAKE) --no-print-directory replay-programs SAN=$(REPLAY_SAN),true)

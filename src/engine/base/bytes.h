@@ -12,6 +12,7 @@
 static inline uint16_t ax_load_u16(const void *p) { uint16_t v; memcpy(&v, p, 2); return v; }
 static inline uint32_t ax_load_u32(const void *p) { uint32_t v; memcpy(&v, p, 4); return v; }
 static inline uint64_t ax_load_u64(const void *p) { uint64_t v; memcpy(&v, p, 8); return v; }
+static inline void ax_store_u64(void *p, uint64_t v) { memcpy(p, &v, 8); }
 
 typedef struct ax_cur
 {

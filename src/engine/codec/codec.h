@@ -81,10 +81,8 @@ bool ax_cdc_cut_begin(const uint8_t *src, size_t src_len, size_t dst_len, ax_cdc
 void ax_cdc_cut_walk(ax_cdc_cut *cut, uint32_t first);
 uint32_t ax_cdc_cut_join(ax_cdc_cut *cut); /* returns npieces; 1: no boundary was found */
 
-/* Decompress piece i to its place in dst[dst_len].  scratch: ax_cdc_cut_scratch bytes of the
- * caller's own.  false: it is no piece. */
-size_t ax_cdc_cut_scratch(const ax_cdc_cut *cut);
-bool ax_cdc_cut_piece(const ax_cdc_cut *cut, uint32_t i, uint8_t *scratch, uint8_t *dst);
+/* Decompress piece i to its place in dst[dst_len].  false: it is no piece. */
+bool ax_cdc_cut_piece(const ax_cdc_cut *cut, uint32_t i, uint8_t *dst);
 
 const char *ax_cdc_name(ax_codec codec); /* "snappy", "none" */
 

@@ -14,17 +14,14 @@
  *
  * Format: google/snappy, format_description.txt; the boundaries: snappy.cc, kBlockSize. */
 #include "codec/codec_int.h"
+#include "codec/snappy_int.h"
 
-#include "base/bytes.h"
-
-#include <snappy-c.h>
 #include <string.h>
 
 enum
 {
     FRAGMENT_BYTES = 65536,
     MEET_BYTES = 65536,       /* walks that did not meet within so much input will not */
-    PREAMBLE_BYTES = 5,
     WALK_BYTES = AX_CDC_CUT_BYTES / AX_CDC_ABREAST /* of output, at least */
 };
 
@@ -70,15 +67,12 @@ static inline const uint8_t *step(const uint16_t *table, const uint8_t *p, const
 
 bool ax_cdc_cut_begin(const uint8_t *src, size_t src_len, size_t dst_len, ax_cdc_cut *cut)
 {
-    const uint8_t *at = src;
-    size_t n = 0, body;
+    const uint8_t *at;
+    size_t n, body;
 
-    if (dst_len < AX_CDC_CUT_BYTES || src_len < dst_len / 64 ||
-        snappy_uncompressed_length((const char *) src, src_len, &n) != SNAPPY_OK || n != dst_len)
+    if (dst_len < AX_CDC_CUT_BYTES || src_len < dst_len / 64
+        || !ax_snappy_length(src, src_len, &n, &at) || n != dst_len)
         return false;
-    while (at < src + PREAMBLE_BYTES && at < src + src_len && (*at & 0x80) != 0)
-        at++;
-    at++;
     memset(cut, 0, sizeof *cut);
     cut->src = src;
     cut->end = src + src_len;
@@ -188,26 +182,9 @@ uint32_t ax_cdc_cut_join(ax_cdc_cut *cut)
     return n;
 }
 
-bool ax_cdc_cut_piece(const ax_cdc_cut *cut, uint32_t i, uint8_t *scratch, uint8_t *dst)
+bool ax_cdc_cut_piece(const ax_cdc_cut *cut, uint32_t i, uint8_t *dst)
 {
     const ax_cdc_piece *x = &cut->piece[i];
-    size_t n = x->dst_len, at = 0;
 
-    for (; n >= 128; n >>= 7)
-        scratch[at++] = (uint8_t) (n | 128);
-    scratch[at++] = (uint8_t) n;
-    memcpy(scratch + at, x->src, x->src_len);
-    n = x->dst_len;
-    return snappy_uncompress((const char *) scratch, at + x->src_len, (char *) dst + x->dst, &n) ==
-               SNAPPY_OK &&
-           n == x->dst_len;
-}
-
-size_t ax_cdc_cut_scratch(const ax_cdc_cut *cut)
-{
-    size_t most = 0;
-
-    for (uint32_t i = 0; i < cut->npieces; i++)
-        most = cut->piece[i].src_len > most ? cut->piece[i].src_len : most;
-    return most + 16;
+    return ax_snappy_body(x->src, x->src + x->src_len, dst + x->dst, x->dst_len);
 }

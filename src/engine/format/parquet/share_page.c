@@ -56,25 +56,12 @@ static ax_status begin(ax_task *t, ax_pq_scan *s, ax_pq_col *c, ax_pq_team *m, c
 /* What take_part found to do. */
 typedef struct part { uint8_t state; uint32_t i; } part;
 
-static ax_status piece(ax_task *t, ax_pq_scan *s, ax_pq_team *m, uint32_t i, bool *ok)
+static bool do_part(ax_pq_team *m, part w)
 {
-    ax_buf *scratch = ax_buf_alloc(s->req.budget, ax_cdc_cut_scratch(m->cut));
-
-    *ok = false;
-    if (scratch == NULL)
-        return ax_fail_nomem(t, ax_cdc_cut_scratch(m->cut));
-    *ok = ax_cdc_cut_piece(m->cut, i, scratch->data, m->body->data);
-    ax_buf_unref(scratch);
-    return AX_OK;
-}
-
-static ax_status do_part(ax_task *t, ax_pq_scan *s, ax_pq_team *m, part w, bool *ok)
-{
-    *ok = true;
     if (w.state == TEAM_PIECES)
-        return piece(t, s, m, w.i, ok);
+        return ax_cdc_cut_piece(m->cut, w.i, m->body->data);
     ax_cdc_cut_walk(m->cut, w.i);
-    return AX_OK;
+    return true;
 }
 
 /* Something to do for the team; false: no part is left.  The lock is held. */
@@ -149,11 +136,10 @@ ax_status ax_pq_team_page(ax_task *t, ax_pq_scan *s, ax_pq_col *c, ax_pq_team *m
         bool ok;
 
         pthread_mutex_unlock(&h->lock);
-        st = do_part(t, s, m, w, &ok);
+        ok = do_part(m, w);
         pthread_mutex_lock(&h->lock);
         m->failed |= !ok;
-        if (st == AX_OK)
-            st = part_done(t, s, c, m, p, w);
+        st = part_done(t, s, c, m, p, w);
     }
     *wait = m->state != TEAM_READY;
     pthread_mutex_unlock(&h->lock);
