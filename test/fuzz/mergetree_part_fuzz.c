@@ -137,7 +137,7 @@ static void read_facts(fuzz *z)
         ax_arena *a = ax_arena_create(&z->budget, 0);
         ax_fmt_op *op;
 
-        if (a != NULL && fmt->facts_begin(&z->t, a, z->f, i, &op) == AX_OK)
+        if (a != NULL && fmt->facts_begin(&z->t, a, z->f, i, NULL, &op) == AX_OK)
             (void)!ax_fmt_drive(&z->t, z->io, fmt, op, facts_batch, &sum, NULL);
         ax_error_clear(&z->t.err);
         ax_arena_destroy(a);

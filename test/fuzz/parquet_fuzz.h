@@ -138,7 +138,7 @@ static inline void fuzz_facts(fuzz *z)
     for (uint32_t i = 0; i < fmt->nfacts; i++) {
         ax_arena *a = ax_arena_create(&z->budget, 0);
 
-        if (a != NULL && fmt->facts_begin(&z->t, a, z->f, i, &op) == AX_OK)
+        if (a != NULL && fmt->facts_begin(&z->t, a, z->f, i, NULL, &op) == AX_OK)
             (void)!ax_fmt_drive(&z->t, z->io, fmt, op, fuzz_batch, &sum, NULL);
         ax_error_clear(&z->t.err);
         ax_arena_reset(z->t.arena);

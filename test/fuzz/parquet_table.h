@@ -106,7 +106,7 @@ static inline void fuzz_spec(fuzz *z, const ax_colspec *col, const ax_bind_opts 
         for (uint32_t i = 0; i < z->f->nsplits && i < 2; i++) {
             memset(&s, 0, sizeof s);
             fmt->split(z->f, i, &s);
-            fuzz_scan(z, bind, i, NULL);
+            fuzz_windows(z, bind, i);
             fuzz_filtered(z, a, bind, i, col->type);
         }
     }
