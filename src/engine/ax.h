@@ -65,7 +65,9 @@ typedef struct ax_engine_opts
 } ax_engine_opts;
 
 ax_status ax_engine_create(const ax_engine_opts *o, ax_engine **out, ax_error *err) AX_MUST_USE;
-void ax_engine_destroy(ax_engine *e);  /* all queries must be destroyed; joins all threads */
+/* All queries must be destroyed; joins all threads, and closes what sources have open, which must
+ * not be touched again when they are left. */
+void ax_engine_destroy(ax_engine *e);
 uint32_t ax_engine_threads(const ax_engine *e);          /* alive now */
 uint32_t ax_engine_queries(const ax_engine *e);          /* not destroyed yet */
 int64_t ax_engine_used_bytes(const ax_engine *e);

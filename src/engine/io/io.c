@@ -49,7 +49,7 @@ void ax_io_destroy(ax_io *io)
     if (io == NULL)
         return;
     ax_io_drain(io);
-    AX_ASSERT(io->open_files == 0);
+    ax_io_local_end(io);
     ax_io_pages_destroy(atomic_load_explicit(&io->pages, memory_order_acquire));
     pthread_cond_destroy(&io->arrived);
     pthread_mutex_destroy(&io->lock);

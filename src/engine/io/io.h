@@ -49,7 +49,7 @@ typedef struct ax_io_id
 bool ax_io_id_equal(const ax_io_id *a, const ax_io_id *b);
 
 ax_status ax_io_create(ax_io **out, uint32_t max_open_files) AX_MUST_USE;
-void ax_io_destroy(ax_io *io);
+void ax_io_destroy(ax_io *io);  /* files that are still open must not be touched again */
 
 /* ---- requests ------------------------------------------------------------------------------- */
 

@@ -152,6 +152,7 @@ int64_t ax_io_now_ns(void);
 
 ax_status ax_io_local_open(ax_task *t, ax_io_file *f) AX_MUST_USE;
 void ax_io_local_close(ax_io_file *f);
+void ax_io_local_end(ax_io *io);    /* closes the descriptors of files that are still open */
 ax_status ax_io_local_stat(ax_task *t, const char *uri, ax_io_id *out, bool *is_dir) AX_MUST_USE;
 ax_status ax_io_local_check(ax_task *t, ax_io_file *f) AX_MUST_USE;
 void ax_io_local_advise(ax_io_file *f, uint64_t off, uint64_t len);

@@ -70,6 +70,7 @@ static int tear_down(void **state)
 {
     fixture *x = (fixture *) *state;
 
+    assert_int_equal(x->io->open_files, 0);
     ax_io_destroy(x->io);
     ax_task_fini(&x->t);
     assert_int_equal(atomic_load(&x->budget.used_bytes), 0);
@@ -285,6 +286,23 @@ static void descriptors_are_bounded(void **state)
     for (int i = 0; i < 20; i++)
         ax_io_file_unref(f[i]);
     assert_int_equal(x->io->open_files, 0);
+}
+
+static void the_end_closes_what_is_open(void **state)
+{
+    fixture *x = (fixture *) *state;
+    ax_io_file *f;
+    ax_io *io;
+    int fd;
+
+    assert_int_equal(ax_io_create(&io, 4), AX_OK);
+    assert_ok(x, ax_io_open(&x->t, io, put_file(x, "f", blob, 1000), &f));
+    fd = f->fd;
+    assert_int_not_equal(fcntl(fd, F_GETFD), -1);
+    ax_io_destroy(io);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    ax_obj_free(f->name);
+    ax_obj_free(f);
 }
 
 static void slices_are_files_of_their_own(void **state)
@@ -1210,6 +1228,7 @@ int main(void)
         TEST(schemes_are_told_apart),
         TEST(a_changed_file_is_noticed),
         TEST(descriptors_are_bounded),
+        TEST(the_end_closes_what_is_open),
         TEST(slices_are_files_of_their_own),
         TEST(idle_descriptors_make_way_when_the_kernel_has_none),
         TEST(files_are_shared_between_threads),

@@ -282,6 +282,15 @@ void ax_io_local_close(ax_io_file *f)
         close(fd);
 }
 
+void ax_io_local_end(ax_io *io)
+{
+    pthread_mutex_lock(&io->lock);
+    while (drop_oldest(io))
+        ;
+    AX_ASSERT(io->open_files == 0);
+    pthread_mutex_unlock(&io->lock);
+}
+
 /* ---- identity -------------------------------------------------------------------------------- */
 
 ax_status ax_io_local_stat(ax_task *t, const char *uri, ax_io_id *out, bool *is_dir)
