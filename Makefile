@@ -147,7 +147,8 @@ PGXS_MAKE = mkdir -p $(PGB)/src/pg && $(MAKE) --no-print-directory -C $(PGB) -f 
 	SANFLAGS="$(SANFLAGS)"
 
 ifneq ($(PG_SRC),)
-extension: engine
+# Of the archive itself: build/libax.a, which `make lint` looks at, is never an instrumented one.
+extension: $(B)/libax.a
 	+@{ $(PGXS_MAKE) -q all; } 2>/dev/null || { $(PGXS_MAKE) all; }
 install: extension
 	+@$(PGXS_MAKE) install DESTDIR=$(DESTDIR)
@@ -263,6 +264,11 @@ docs: extension build/demo/lake/.done
 drivers: extension testdata
 	+@$(PRIVATE) exec --tcp -- tools/test/run-drivers.sh $(TESTS)
 
+# Not a part of check: it builds PostgreSQL.
+.PHONY: pgsan
+pgsan:
+	@tools/pgsan $(if $(SOURCE),--source $(SOURCE)) $(TESTS)
+
 # Everything README.md promises, quick tests first; ends with "N passed, N failed".
 check:
 	@tools/setup.sh check
@@ -297,4 +303,5 @@ help:
 	@echo 'no server   quick lint unit unit-clang asan tsan aarch64 corpus fuzz-replay coverage'
 	@echo '            fuzz (T=, SECONDS=)'
 	@echo 'server   installcheck pgtap docs prove diff drivers   (TESTS="a b" runs only those)'
+	@echo '         pgsan (SOURCE=)   PostgreSQL with sanitizers'
 	@echo 'other    check demo bench locks (DATA=) testdata format lint-report clean'
