@@ -135,7 +135,7 @@ ax_status ax_rows_forget(ax_task *t, ax_rows *r)
 
 /* ---- folding --------------------------------------------------------------------------------- */
 
-static ax_status add_sum(ax_task *t, const ax_fold_col *f, ax_value *sum, const ax_value *v)
+ax_status ax_fold_sum(ax_task *t, const ax_fold_col *f, ax_value *sum, const ax_value *v)
 {
     if (is_float(v))
         sum->u.f = f->single ? (double) ((float) sum->u.f + (float) v->u.f) : sum->u.f + v->u.f;
@@ -196,7 +196,7 @@ static ax_status fold_one(ax_task *t, ax_rows *r, uint32_t col, ax_row row)
         acc->pick = row;
         return AX_OK;
     }
-    if (f->fold == AX_FOLD_CONCAT)
+    if (f->fold == AX_FOLD_CONCAT || f->fold == AX_FOLD_MAP)
         return add_row(t, r, &acc->part, &acc->nparts, &acc->cap_parts, row);
     v = value_of(row, col);
     if (v.null)
@@ -220,7 +220,7 @@ static ax_status fold_one(ax_task *t, ax_rows *r, uint32_t col, ax_row row)
                 acc->pick = row;
             return AX_OK;
         case AX_FOLD_SUM:
-            return add_sum(t, f, &acc->value, &v);
+            return ax_fold_sum(t, f, &acc->value, &v);
         case AX_FOLD_STATE:
             return add_state(t, f, &acc->value, &v);
         case AX_FOLD_AND:
@@ -250,7 +250,7 @@ static ax_status fold(ax_task *t, ax_rows *r, ax_row row, bool fresh)
     return AX_OK;
 }
 
-static bool is_zero(const ax_value *v)
+bool ax_fold_zero(const ax_value *v)
 {
     return v->null || (is_float(v) ? v->u.f == 0 : v->type.phys == AX_P_NUM ? v->u.num.v == 0
                                                                             : v->u.i == 0);
@@ -268,7 +268,7 @@ static bool vanishes(const ax_rows *r)
         if (f == NULL || !f->counts)
             continue;
         any = true;
-        if (!is_zero(&r->acc[c].value))
+        if (!ax_fold_zero(&r->acc[c].value))
             return false;
     }
     return any;

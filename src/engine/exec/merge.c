@@ -342,6 +342,8 @@ static ax_status folded(ax_task *t, struct ax_merging *g, uint32_t c, ax_vec *ou
 
     if (g->m->fold[c]->fold == AX_FOLD_CONCAT)
         return concatenated(t, g, c, out);
+    if (g->m->fold[c]->fold == AX_FOLD_MAP)
+        return ax_fold_map(t, g->out, g->m, c, acc, g->rows.n, out);
     if (g->m->fold[c]->fold < AX_FOLD_SUM)
         return gather(t, g, c, &acc->pick, sizeof *acc, g->rows.n, out);
     AX_NEW(t, val, (ax_value *) ax_arena_alloc(g->out, g->rows.n * sizeof *val));

@@ -17,6 +17,8 @@ typedef struct ax_merge
     const uint32_t *out;         /* [nout] columns of the scan that are put out */
     uint32_t nout;
     const ax_fold_col *const *fold; /* FOLD: [ncols] of the scan's columns, NULL: the first value */
+    const uint32_t *const *map;  /* FOLD: [ncols] of those that are folded as MAP: columns of the
+                                  * scan in place of their own (ax_fold_col.map) */
     uint32_t ncols;
     const ax_type *type;         /* [ncols] */
 } ax_merge;
@@ -31,7 +33,7 @@ typedef struct ax_acc
     ax_row pick;
     ax_value value;
     bool have;
-    ax_row *part;                /* CONCAT: [nparts] */
+    ax_row *part;                /* CONCAT, MAP: [nparts] */
     uint32_t nparts, cap_parts;
 } ax_acc;
 
@@ -80,6 +82,15 @@ ax_status ax_rows_forget(ax_task *t, ax_rows *r) AX_MUST_USE;
 /* Batch b goes away: keep the rows of the key under way that stand in it.  No rows are to be put
  * out. */
 ax_status ax_rows_keep(ax_task *t, ax_exec *x, ax_rows *r, const ax_batch *b) AX_MUST_USE;
+
+/* Add v to the sum as SUM says; is a sum nothing? */
+ax_status ax_fold_sum(ax_task *t, const ax_fold_col *f, ax_value *sum, const ax_value *v)
+    AX_MUST_USE;
+bool ax_fold_zero(const ax_value *v);
+
+/* final_map.c.  Column c, folded as MAP, of n rows: acc[i].part are those that row i is made of. */
+ax_status ax_fold_map(ax_task *t, ax_arena *a, const ax_merge *m, uint32_t c, const ax_acc *acc,
+                      uint32_t n, ax_vec *out) AX_MUST_USE;
 
 ax_status ax_rows_init(ax_task *t, ax_arena *a, const ax_merge *m, ax_rows *r) AX_MUST_USE;
 void ax_rows_free(ax_exec *x, ax_rows *r);

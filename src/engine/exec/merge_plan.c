@@ -17,6 +17,9 @@ static ax_status merge_columns(ax_task *t, ax_arena *a, const ax_node *scan, con
     AX_NEW(t, *at, (uint32_t *) ax_arena_alloc(a, (all + 1) * sizeof **at));
     for (uint32_t i = 0; i < scan->ncols; i++)
         used[scan->u.scan.columns[i]] = true;
+    for (uint32_t i = 0; fin->fold != NULL && i < declared; i++)
+        for (uint32_t k = 0; used[i] && k < fin->fold[i].nmap; k++)
+            used[fin->fold[i].map[k]] = true;
     for (uint32_t i = 0; i < all; i++)
     {
         (*at)[i] = AX_NO_COL;
@@ -30,12 +33,14 @@ static ax_status merge_columns(ax_task *t, ax_arena *a, const ax_node *scan, con
 }
 
 static ax_status merge_folds(ax_task *t, ax_arena *a, const ax_scan *s, const ax_source *src,
-                             ax_merge *m)
+                             const uint32_t *at, ax_merge *m)
 {
     const ax_fold_col **fold;
+    const uint32_t **map;
 
     AX_NEW(t, fold,
            (const ax_fold_col **) ax_arena_alloc0(a, (m->ncols + 1) * sizeof *fold));
+    AX_NEW(t, map, (const uint32_t **) ax_arena_alloc0(a, (m->ncols + 1) * sizeof *map));
     for (uint32_t i = 0; i < m->ncols; i++)
     {
         const ax_fold_col *f = &src->final->fold[s->columns[i]];
@@ -44,8 +49,18 @@ static ax_status merge_folds(ax_task *t, ax_arena *a, const ax_scan *s, const ax
                  src->col[s->columns[i]].name, f->refusal);
         if (f->fold != AX_FOLD_FIRST)
             fold[i] = f;
+        if (f->nmap > 0)
+        {
+            uint32_t *of_scan;
+
+            AX_NEW(t, of_scan, (uint32_t *) ax_arena_alloc(a, f->nmap * sizeof *of_scan));
+            for (uint32_t k = 0; k < f->nmap; k++)
+                of_scan[k] = at[f->map[k]];
+            map[i] = of_scan;
+        }
     }
     m->fold = fold;
+    m->map = map;
     return AX_OK;
 }
 
@@ -75,7 +90,7 @@ ax_status ax_merge_plan(ax_task *t, ax_arena *a, ax_scan *s, ax_merge *m)
     for (uint32_t i = 0; i < m->ncols; i++)
         type[i] = src->col[s->columns[i]].type;
     m->type = type;
-    return m->rule == AX_FINAL_FOLD ? merge_folds(t, a, s, src, m) : AX_OK;
+    return m->rule == AX_FINAL_FOLD ? merge_folds(t, a, s, src, at, m) : AX_OK;
 }
 
 ax_status ax_merge_of_order(ax_task *t, ax_arena *a, const ax_node *n, ax_merge *m)

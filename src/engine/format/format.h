@@ -234,7 +234,9 @@ typedef enum ax_final_rule
 typedef enum ax_fold
 {
     AX_FOLD_FIRST, AX_FOLD_LAST, AX_FOLD_ANY, AX_FOLD_ANY_LAST, AX_FOLD_MIN, AX_FOLD_MAX,
-    AX_FOLD_SUM, AX_FOLD_AND, AX_FOLD_OR, AX_FOLD_XOR, AX_FOLD_STATE, AX_FOLD_CONCAT
+    AX_FOLD_SUM, AX_FOLD_AND, AX_FOLD_OR, AX_FOLD_XOR, AX_FOLD_STATE, AX_FOLD_CONCAT,
+    AX_FOLD_MAP          /* arrays of several columns are entries of one map: those of equal keys
+                          * are added up, entries without a sum but zeros are left out */
 } ax_fold;
 
 enum { AX_STATE_BYTES = 64 }; /* longer states of aggregate functions are not folded */
@@ -253,6 +255,9 @@ typedef struct ax_fold_col
     bool counts;              /* SUM: the row vanishes when all these are zero or null */
     ax_state_fn add;          /* STATE: adds two, */
     const void *how;          /* with this */
+    const uint32_t *map;      /* MAP: [nmap] declared, then hidden columns: the keys, and those whose
+                               * elements are added as SUM says */
+    uint32_t nmap;
     const char *refusal;      /* why it cannot be folded, or NULL */
 } ax_fold_col;
 

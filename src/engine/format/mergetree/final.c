@@ -366,13 +366,74 @@ static ax_status fold_simple(table *tb, const column *c, const ax_colspec *col, 
     }
 }
 
-/* Is the column a part of a Nested table whose name ends in Map, which is summed by its keys? */
-static bool of_map(const column *c)
+/* A Nested table whose name ends in Map: is it one of keys and numbers, which are added up? */
+enum map { NO_MAP, ONE_KEY, MORE_KEYS };
+
+/* The length of the Nested table's name with the dot, 0: it is no such table. */
+static size_t map_name(const column *c)
 {
     const char *dot = strchr(c->name, '.');
 
     return c->type->id == MT_ARRAY && dot != NULL && dot - c->name > 3 &&
-           memcmp(dot - 3, "Map", 3) == 0;
+                   memcmp(dot - 3, "Map", 3) == 0
+               ? (size_t) (dot - c->name) + 1 : 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static enum map map_of(const table *tb, const column *c)
+{
+    size_t len = map_name(c);
+    uint32_t n = 0, keys = 0;
+
+    for (uint32_t i = 0; len > 0 && i < tb->ncols; i++)
+    {
+        const column *e = &tb->col[i];
+        const ax_mt_type *ty;
+
+        if (map_name(e) != len || memcmp(e->name, c->name, len) != 0)
+            continue;
+        ty = e->type->child[0];
+        if (n++ == 0 || ends_with(e->name, "ID") || ends_with(e->name, "Key") ||
+            ends_with(e->name, "Type"))
+        {
+            keys++;
+            if (ty->id != MT_INT && ty->id != MT_UINT && ty->id != MT_DATE &&
+                ty->id != MT_DATETIME && ty->id != MT_STRING)
+                return MORE_KEYS; /* some are keys, too, in an order that we have not */
+        }
+        else if (!summable(ty))
+            return ty->id == MT_NULLABLE || ty->id == MT_LOWCARD ? MORE_KEYS : NO_MAP;
+    }
+    return n < 2 ? NO_MAP : keys == 1 ? ONE_KEY : MORE_KEYS;
+}
+
+static ax_status fold_map(const column *c, const ax_colspec *col, ax_fold_col *f)
+{
+    const ax_mt_type *ty = c->type->child[0];
+    ax_type as = col->type, elem;
+
+    f->fold = AX_FOLD_MAP;
+    if (as.id != AX_T_LIST)
+    {
+        f->refusal = "it is not declared as an array";
+        return AX_OK;
+    }
+    if (ty->id == MT_STRING && col->encoding_check != AX_ENC_FAIL)
+    {
+        f->refusal = "keys are changed by encoding_check";
+        return AX_OK;
+    }
+    elem = as.nested != NULL && as.nested->n == 1 ? as.nested->type[0] : ax_mt_default_type(ty);
+    if (summable(ty))
+        f->refusal = fold_sum(ty, elem, f);
+    f->fold = AX_FOLD_MAP;
+    return AX_OK;
 }
 
 /* Is it one of those the engine was given, or was it given none? */
@@ -414,11 +475,8 @@ static ax_status fold_of(table *tb, enum engine e, const column *c, const ax_col
             f->fold = is_nullable(c->type) ? AX_FOLD_ANY_LAST : AX_FOLD_LAST;
         return AX_OK;
     }
-    if (e == SUMMING && of_map(c))
-    {
-        f->refusal = "sums of nested tables are not supported";
-        return AX_OK;
-    }
+    if (e == SUMMING && map_of(tb, c) == ONE_KEY)
+        return fold_map(c, col, f);
     if (e == SUMMING && !listed(tb, c))
         return AX_OK;
     if (c->simple != NULL)
@@ -443,7 +501,7 @@ static bool always_stays(const table *tb)
         const column *c = &tb->col[i];
         bool folded = c->simple != NULL || ax_mt_bare(c->type)->id == MT_AGGREGATE;
 
-        if (!c->key && (of_map(c) || (folded && listed(tb, c))))
+        if (!c->key && (map_of(tb, c) == ONE_KEY || (folded && listed(tb, c))))
             return true;
     }
     return false;
@@ -453,6 +511,68 @@ static column *declared(table *tb, const ax_colspec *col)
 {
     return col->virt == AX_VIRT_NONE && col->npath <= 1
                ? find(tb, col->npath == 1 ? col->path[0] : col->name) : NULL;
+}
+
+/* Where column c of the table is among declared and hidden ones; UINT32_MAX: nowhere. */
+static uint32_t place_of(table *tb, const column *c, const ax_colspec *col, uint32_t ncols,
+                         const ax_final *out)
+{
+    for (uint32_t i = 0; i < ncols; i++)
+        if (declared(tb, &col[i]) == c)
+            return i;
+    for (uint32_t i = 0; i < out->nhidden; i++)
+        if (out->hidden[i].virt == AX_VIRT_NONE && strcmp(out->hidden[i].name, c->name) == 0)
+            return ncols + i;
+    return UINT32_MAX;
+}
+
+/* Of a map all columns are read, if one is declared. */
+static ax_status hide_maps(table *tb, const ax_colspec *col, uint32_t ncols, ax_final *out)
+{
+    uint32_t at;
+
+    for (uint32_t i = 0; i < tb->ncols; i++)
+    {
+        const column *c = &tb->col[i];
+        size_t len = map_name(c);
+        bool any = false;
+
+        AX_CHECK(tb->t, len == 0 || map_of(tb, c) != MORE_KEYS, AX_EUNSUPPORTED,
+                 "sums of nested tables by several keys are not supported: column \"%s\"", c->name);
+        if (len == 0 || map_of(tb, c) != ONE_KEY ||
+            place_of(tb, c, col, ncols, out) != UINT32_MAX)
+            continue;
+        for (uint32_t k = 0; k < ncols && !any; k++)
+        {
+            const column *d = declared(tb, &col[k]);
+
+            any = d != NULL && map_name(d) == len && memcmp(d->name, c->name, len) == 0;
+        }
+        if (any)
+            AX_TRY(hide(tb, out, c, ax_mt_default_type(c->type), AX_VIRT_NONE, &at));
+    }
+    return AX_OK;
+}
+
+/* Tell the columns of a map of each other. */
+static ax_status join_maps(table *tb, const ax_colspec *col, uint32_t ncols, const ax_final *out,
+                           ax_fold_col *f)
+{
+    for (uint32_t i = 0; i < tb->ncols; i++)
+    {
+        const column *c = &tb->col[i];
+        uint32_t at = place_of(tb, c, col, ncols, out), *map;
+        size_t len = map_name(c);
+
+        if (at == UINT32_MAX || f[at].fold != AX_FOLD_MAP)
+            continue;
+        AX_NEW(tb->t, map, (uint32_t *) ax_arena_alloc(tb->a, tb->ncols * sizeof *map));
+        f[at].map = map;
+        for (uint32_t k = 0; k < tb->ncols; k++)
+            if (map_name(&tb->col[k]) == len && memcmp(tb->col[k].name, c->name, len) == 0)
+                map[f[at].nmap++] = place_of(tb, &tb->col[k], col, ncols, out);
+    }
+    return AX_OK;
 }
 
 static ax_status folds(table *tb, enum engine e, const ax_colspec *col, uint32_t ncols,
@@ -472,6 +592,8 @@ static ax_status folds(table *tb, enum engine e, const ax_colspec *col, uint32_t
             AX_TRY(hide(tb, out, &tb->col[i], ax_mt_default_type(tb->col[i].type), AX_VIRT_NONE,
                         &at));
     }
+    if (e == SUMMING)
+        AX_TRY(hide_maps(tb, col, ncols, out));
     AX_NEW(tb->t, f,
            (ax_fold_col *) ax_arena_alloc0(tb->a, (ncols + out->nhidden + 1) * sizeof *f));
     out->fold = f;
@@ -486,7 +608,7 @@ static ax_status folds(table *tb, enum engine e, const ax_colspec *col, uint32_t
         AX_TRY(fold_of(tb, e, find(tb, out->hidden[i].name), &out->hidden[i], &f[ncols + i]));
     for (uint32_t i = 0; i < ncols + out->nhidden && stays; i++)
         f[i].counts = false;
-    return AX_OK;
+    return join_maps(tb, col, ncols, out, f);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
