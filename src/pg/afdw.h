@@ -201,6 +201,7 @@ extern bool afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj,
 								  const ax_params *params, ax_error *err);
 extern void afdw_table_done(AfdwTable *table);	/* a scan ended */
 extern bool afdw_table_forget(AfdwTable *table);
+extern bool afdw_part_gone(const AfdwTable *table, const ax_error *err);
 extern bool afdw_files_gone(const AfdwTable *table, const ax_error *err, int *tries);
 extern AfdwTable *afdw_table_peek(Oid relid);	/* the one opened last, or NULL */
 extern const char **afdw_name_path(const char *name, uint32 *n);

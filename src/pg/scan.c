@@ -172,7 +172,8 @@ stop(AfdwScan *scan)
 
 /*
  * Files were gone before a row was given: once more, with files that are listed
- * now.  Any other error is raised.
+ * now.  Any other error is raised.  All scans of a statement read the same
+ * parts, so none of them starts again when another one has.
  */
 static void
 start_again(ForeignScanState *node, const ax_error *err)
@@ -182,9 +183,15 @@ start_again(ForeignScanState *node, const ax_error *err)
 	if (scan->given || !afdw_files_gone(scan->table, err, &scan->tries) ||
 		!afdw_table_forget(scan->table))
 	{
+		ax_error	told = *err;
+
+		if (afdw_part_gone(scan->table, err))
+			strlcpy(told.detail, "The part was there when the query began; the server that writes "
+					"the table has merged or dropped it. The query can be run again.",
+					sizeof(told.detail));
 		if (scan->query)
-			afdw_query_raise(scan->query, err);
-		afdw_ereport(err);
+			afdw_query_raise(scan->query, &told);
+		afdw_ereport(&told);
 	}
 	stop(scan);
 	MemoryContextDelete(scan->plan_cxt);

@@ -482,6 +482,21 @@ table_define(Oid relid)
 
 #define MAX_TRIES 10
 
+/* Is it a part that was merged away since the table was listed? */
+bool
+afdw_part_gone(const AfdwTable *table, const ax_error *err)
+{
+	const ax_format *format = ax_format_find(table->opts.format);
+	ListCell   *lc;
+
+	if (err->code != AX_ENOFILE || format == NULL || !format->directory)
+		return false;
+	foreach(lc, table->opts.paths)
+		if (strcmp(err->place.file, lfirst(lc)) == 0)
+			return false;		/* the table itself is not there */
+	return true;
+}
+
 /*
  * Parts of a live table are merged away between listing and opening: would it
  * help to list it again?  Waits, twice as long each time, a second in all.
@@ -489,14 +504,8 @@ table_define(Oid relid)
 bool
 afdw_files_gone(const AfdwTable *table, const ax_error *err, int *tries)
 {
-	const ax_format *format = ax_format_find(table->opts.format);
-	ListCell   *lc;
-
-	if (err->code != AX_ENOFILE || format == NULL || !format->directory || *tries >= MAX_TRIES)
+	if (*tries >= MAX_TRIES || !afdw_part_gone(table, err))
 		return false;
-	foreach(lc, table->opts.paths)
-		if (strcmp(err->place.file, lfirst(lc)) == 0)
-			return false;		/* the table itself is not there */
 	pg_usleep(1000L << (*tries)++);
 	CHECK_FOR_INTERRUPTS();
 	return true;

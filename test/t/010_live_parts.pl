@@ -60,6 +60,31 @@ waitpid($merger, 0);
 note("asked 20 x $asked times; parts now: " . join(' ', map { s{.*/}{}r } glob("$table/all_*")));
 is(join("\n", map { "$other{$_} x $_" } sort keys %other), '', 'the same rows each time, and no error');
 is($node->safe_psql('postgres', $sql), $want, 'also afterwards');
+
+# A query that has given rows cannot begin again: who reads on either has the parts open, or learns
+# that they are gone.
+my $many = "$root/many";
+mkdir $many or die;
+system('cp', "$files/visits/format_version.txt", $many) == 0 or die;
+system('cp', '-R', "$files/visits/all_1_1_0", "$many/all_${_}_${_}_0") == 0 or die for 1 .. 60;
+$node->safe_psql('postgres', qq{
+	CREATE FOREIGN TABLE many () SERVER analytics_fdw
+		OPTIONS (path '$many', definition '$files/visits.sql', format 'mergetree');});
+my $all = $node->safe_psql('postgres', 'SELECT count(*) FROM many');
+my $gone = join(' ', map { "$many/all_${_}_${_}_0" } 1 .. 60);
+my (undef, $first, $told) = $node->psql('postgres', qq{
+	SET analytics_fdw.max_threads = 1;
+	BEGIN;
+	DECLARE c CURSOR FOR SELECT id FROM many;
+	FETCH 1 FROM c;
+	\\! cp -R $many/all_1_1_0 $many/all_1_60_1 && rm -rf $gone
+	MOVE ALL FROM c;}, on_error_stop => 0);
+like($first, qr/^\d+$/m, 'a first row');
+like($told, qr/could not open.*\nDETAIL:  The part was there when the query began/,
+	'a part that is gone later is an error that says so');
+my $again = $node->safe_psql('postgres', 'SELECT count(*) FROM many');
+is($again * 60, $all, 'the next query reads what is there');
+
 my ($ret, $out, $err) = $node->psql('postgres', qq{
 	CREATE FOREIGN TABLE none (a int) SERVER analytics_fdw OPTIONS (path '$root/none', format 'mergetree');
 	SELECT * FROM none});

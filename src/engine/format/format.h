@@ -255,7 +255,7 @@ typedef struct ax_fold_col
     bool counts;              /* SUM: the row vanishes when all these are zero or null */
     ax_state_fn add;          /* STATE: adds two, */
     const void *how;          /* with this */
-    const uint32_t *map;      /* MAP: [nmap] declared, then hidden columns: the keys, and those whose
+    const uint32_t *map;      /* MAP: [nmap] declared, then hidden columns: the keys, those whose
                                * elements are added as SUM says */
     uint32_t nmap;
     const char *refusal;      /* why it cannot be folded, or NULL */
