@@ -3,41 +3,22 @@
  *   ht_bench [rows in millions, default 16] [case]
  *
  * Keys are uniform over the groups.  Best of five rounds, with memory that an earlier one has touched,
- * as a backend's second query has it; "first": with memory new from the system.  "design" is what a bare hash table with this hash function cost
- * a row on the machine the engine was designed on, "bare" what such a table costs here and now. */
+ * as a backend's second query has it; "first": with memory new from the system.  The goal is what a bare hash table with this hash function
+ * cost a row on the machine the engine was designed on, "bare" what such a table costs here and now. */
+#include "bench.h"
+
 #include "base/hash.h"
 #include "exec/breaker.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 5 };
 
 static uint64_t state = 88172645463325252ull;
-static uint64_t rnd(void)
+static uint64_t rnd_64(void)
 {
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
     return state * 0x2545f4914f6cdd1dull;
-}
-
-static double now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-}
-
-static void must(ax_status s)
-{
-    if (s == AX_OK)
-        return;
-    fprintf(stderr, "%s\n", ax_status_text(s));
-    exit(1);
 }
 
 typedef struct input
@@ -90,8 +71,8 @@ static void fill(const bench *b, input *in, uint64_t rows)
     in->key = (int64_t *) malloc(rows * 8);
     for (uint64_t i = 0; i < rows; i++)
     {
-        if (b->run == 1 || rnd() % b->run == 0)
-            last = (int64_t) (rnd() % b->groups);
+        if (b->run == 1 || rnd_64() % b->run == 0)
+            last = (int64_t) (rnd_64() % b->groups);
         in->key[i] = last;
     }
 }
@@ -193,14 +174,14 @@ static uint32_t make_spec(const bench *b, ax_type *key, ax_agg_arg *arg, ax_agg_
 static double bare_ns(const input *in, uint64_t rows, uint64_t groups)
 {
     uint64_t slots = 256, mask, *cell;
-    ax_budget budget;
+    ax_budget mine;
     double t0;
 
     while (slots < groups * 2 && slots < rows * 2)
         slots *= 2;
     mask = slots - 1;
-    ax_budget_init(&budget, "bare", INT64_MAX, NULL);
-    cell = (uint64_t *) ax_slab_alloc(&budget, slots * 16, true);
+    ax_budget_init(&mine, "bare", INT64_MAX, NULL);
+    cell = (uint64_t *) ax_slab_alloc(&mine, slots * 16, true);
     memset(cell, 0, slots * 16); /* touched */
     t0 = now_ns();
     for (uint64_t i = 0; i < rows; i++)
@@ -218,7 +199,7 @@ static double bare_ns(const input *in, uint64_t rows, uint64_t groups)
         cell[s * 2 + 1]++;
     }
     t0 = now_ns() - t0;
-    ax_slab_free(&budget, cell, slots * 16);
+    ax_slab_free(&mine, cell, slots * 16);
     return t0 / (double) rows;
 }
 
@@ -266,6 +247,7 @@ static void run_bench(const bench *b, uint64_t rows)
     ax_agg_spec s;
     ax_type key;
     uint64_t groups;
+    char what[200];
 
     ax_budget_init(&in.budget, "bench", INT64_MAX, NULL);
     must(ax_task_init(&in.t, &in.budget, NULL));
@@ -286,14 +268,10 @@ static void run_bench(const bench *b, uint64_t rows)
     }
     if (b->type == AX_T_INT8 && b->aggs[1] == 0)
         bare = bare_ns(&in, rows, b->groups);
-    printf("%-40s in %5.1f  out %5.1f  sum %5.1f  first %5.1f ns a row  %9llu groups  peak %5lld MB"
-           "  bare %5.1f", b->name, put / (double) rows, out / (double) rows,
-           (put + out) / (double) rows, first / (double) rows, (unsigned long long) groups,
-           (long long) in.budget.peak_bytes >> 20, bare);
-    if (b->design_ns > 0)
-        printf("  design %4.1f, ratio %.2f", b->design_ns, (put + out) / (double) rows / b->design_ns);
-    printf("\n");
-    fflush(stdout);
+    snprintf(what, sizeof what, "%s: in %.1f, out %.1f, first %.1f; %llu groups, %lld MB", b->name,
+             put / (double) rows, out / (double) rows, first / (double) rows,
+             (unsigned long long) groups, (long long) in.budget.peak_bytes >> 20);
+    table_row(what, (put + out) / (double) rows, "ns a row", "bare", bare, b->design_ns, true);
     free(in.key);
     ax_arena_destroy(in.a);
     ax_task_fini(&in.t);
@@ -304,6 +282,7 @@ int main(int argc, char **argv)
     uint64_t rows = (argc > 1 ? strtoull(argv[1], NULL, 10) : 16) << 20;
 
     ax_slab_cache_max((size_t) 2 << 30);
+    table_head();
     for (uint32_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++)
         if (argc <= 2 || strtoul(argv[2], NULL, 10) == i)
             run_bench(&benches[i], rows);

@@ -5,46 +5,18 @@
  * One thread, CPU time, best of five; inputs are larger than the caches unless the row says L1.
  * "bound" is the read bandwidth of one core, measured first, or the library called directly;
  * "goal" is what the project asks for. */
+#include "bench.h"
+
 #include "base/cpu.h"
 #include "codec/codec.h"
-#include "expr/expr.h"
 
 #include <lz4.h>
 #include <snappy-c.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <zstd.h>
 
 enum { ROUNDS = 5, PAGE = 1 << 20 };
 
-static ax_budget budget;
-static ax_task task;
-static uint64_t rng = 1;
 static double read_gbs; /* GB/s */
-
-static uint32_t rnd(uint32_t n)
-{
-    rng = rng * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t) (rng >> 33) % n;
-}
-
-static double now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-}
-
-static void must(ax_status s)
-{
-    if (s == AX_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", ax_status_name(s), task.err.msg);
-    exit(1);
-}
 
 static void *room(size_t n)
 {
@@ -54,19 +26,6 @@ static void *room(size_t n)
         exit(1);
     memset(p, 1, n + AX_PAD);
     return p;
-}
-
-/* goal 0: none.  Ratio: of the bound, or of what a better value would be. */
-static void row(const char *what, double value, const char *unit, const char *bound_name,
-                double bound, double goal)
-{
-    printf("| %s | %.2f %s | %s %.2f | %.2f | ", what, value, unit, bound_name, bound,
-           value / bound);
-    if (goal > 0)
-        printf("%.1f: %s |\n", goal, value >= goal ? "reached" : "missed");
-    else
-        printf("- |\n");
-    fflush(stdout);
 }
 
 static void bench_memory(size_t bytes)
@@ -96,35 +55,6 @@ static void bench_memory(size_t bytes)
 
 /* ---- filters --------------------------------------------------------------------------------- */
 
-typedef struct filter
-{
-    ax_arena *a;
-    ax_filter_lane *lane;
-} filter;
-
-static filter make_filter(ax_type type, ax_fn fn, const ax_value *konst)
-{
-    filter f = {.a = ax_arena_create(&budget, 0)};
-    ax_expr *args[2], *e;
-    ax_filter *made;
-
-    must(ax_expr_col(&task, f.a, 0, type, &args[0]));
-    must(ax_expr_const(&task, f.a, konst, &args[1]));
-    must(ax_expr_call(&task, f.a, fn, args, 2, &e));
-    must(ax_filter_create(&task, f.a, &e, 1, NULL, &made));
-    must(ax_filter_lane_create(&task, f.a, made, &f.lane));
-    return f;
-}
-
-static uint32_t step(const filter *f, ax_vec *v)
-{
-    ax_batch b = {.nrows = v->n, .nsel = v->n, .ncols = 1, .col = v, .arena = f->a};
-    ax_eval_result r;
-
-    must(ax_filter_step(&task, f->lane, 0, &b, &r));
-    return b.nsel;
-}
-
 static void bench_int_filter(size_t bytes, const char *what, double goal)
 {
     size_t n = bytes / 4;
@@ -145,12 +75,12 @@ static void bench_int_filter(size_t bytes, const char *what, double goal)
                 ax_vec v = {.kind = AX_VK_FLAT, .type = konst.type, .n = AX_BATCH_ROWS};
 
                 v.u.data = x + at;
-                step(&f, &v);
+                filter_step(&f, &v);
             }
         t = (now_ns() - t) / loops;
         best = t < best ? t : best;
     }
-    row(what, (double) n / best, "G rows/s", "memory", read_gbs / 4, goal);
+    table_row(what, (double) n / best, "G rows/s", "memory", read_gbs / 4, goal, false);
     ax_arena_destroy(f.a);
     ax_slab_free(&budget, x, bytes + AX_PAD);
 }
@@ -161,24 +91,15 @@ static void bench_int_filter(size_t bytes, const char *what, double goal)
  * off, len: one for each string, room for PAGE / 16. */
 static uint32_t make_page(uint8_t *page, uint32_t *off, uint32_t *len)
 {
-    static const char *const parts[] = {"http://", "www.",   "example", "index.php", "?id=",
-                                        "/a/b/",   "search", "mail",    "12345",     "&lang=ru"};
     uint32_t n = 0, at = 0;
 
     while (at + 256 < PAGE)
     {
-        uint32_t want = 20 + rnd(90), begin = at + 4;
-
-        for (at = begin; at - begin < want;)
-        {
-            const char *p = rnd(20000) == 0 ? "google" : parts[rnd(10)];
-
-            memcpy(page + at, p, strlen(p));
-            at += (uint32_t) strlen(p);
-        }
-        off[n] = begin;
-        len[n] = at - begin;
-        memcpy(page + begin - 4, &len[n++], 4);
+        off[n] = at + 4;
+        len[n] = put_url(page + off[n], 20 + rnd(90), 20000);
+        memcpy(page + at, &len[n], 4);
+        at = off[n] + len[n];
+        n++;
     }
     memset(page + at, 0, PAGE - at);
     return n;
@@ -211,12 +132,12 @@ static void bench_like(size_t bytes, const char *what, const char *pattern, doub
                 v.u.str.base = p + (size_t) i * PAGE;
                 v.u.str.off = off + i * (PAGE / 16) + at;
                 v.u.str.len = len + i * (PAGE / 16) + at;
-                step(&f, &v);
+                filter_step(&f, &v);
             }
         t = now_ns() - t;
         best = t < best ? t : best;
     }
-    row(what, (double) bytes / best, "GB/s", "memory", read_gbs, goal);
+    table_row(what, (double) bytes / best, "GB/s", "memory", read_gbs, goal, false);
     ax_arena_destroy(f.a);
     ax_slab_free(&budget, n, pages * 4 + AX_PAD);
     ax_slab_free(&budget, off, (size_t) pages * (PAGE / 2) + AX_PAD);
@@ -279,7 +200,7 @@ static void bench_codec(ax_codec codec, const char *what)
         t = now_ns() - t;
         theirs = t < theirs ? t : theirs;
     }
-    row(what, (double) PAGES * PAGE / ours, "GB/s", "library", (double) PAGES * PAGE / theirs, 0);
+    table_row(what, (double) PAGES * PAGE / ours, "GB/s", "library", (double) PAGES * PAGE / theirs, 0, false);
     ax_slab_free(&budget, out, PAGE + AX_PAD);
     ax_slab_free(&budget, off, PAGE / 2 + AX_PAD);
     ax_slab_free(&budget, packed, PAGES * BOUND + AX_PAD);
@@ -290,11 +211,10 @@ int main(int argc, char **argv)
 {
     size_t bytes = (argc > 1 ? strtoull(argv[1], NULL, 10) : 256) << 20;
 
-    ax_budget_init(&budget, "bench", INT64_MAX, NULL);
-    must(ax_task_init(&task, &budget, NULL));
+    bench_begin();
     zstd = ZSTD_createDCtx();
-    printf("level %s, %zu MB\n\n| kernel | measured | bound | ratio | goal |\n|---|---|---|---|---|\n",
-           ax_cpu_name(ax_cpu_get()), bytes >> 20);
+    printf("level %s, %zu MB\n\n", ax_cpu_name(ax_cpu_get()), bytes >> 20);
+    table_head();
     bench_memory(bytes);
     bench_int_filter(bytes, "int4 > constant", 5);
     bench_int_filter(65536, "int4 > constant, L1", 0);

@@ -1,41 +1,10 @@
 /* What filters and expressions cost: kernels in cache, LIKE over a page and row by row, a filter
  * step with and without a dictionary.  Prints one line a measurement; AX_CPU lowers the level. */
-#include "expr/expr.h"
+#include "bench.h"
 
 #include "base/cpu.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #define ROWS AX_BATCH_ROWS
-
-static ax_budget budget;
-static ax_task task;
-static uint64_t rng = 1;
-
-static uint32_t rnd(uint32_t n)
-{
-    rng = rng * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t) (rng >> 33) % n;
-}
-
-static double now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-}
-
-static void must(ax_status s)
-{
-    if (s == AX_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", ax_status_name(s), task.err.msg);
-    exit(1);
-}
 
 static void *values(size_t bytes)
 {
@@ -84,25 +53,15 @@ static void bench_kernels(void)
 /* Windows over strings that look like URLs, as a PLAIN page has them. */
 static ax_vec url_window(uint32_t max_len)
 {
-    static const char *const parts[] = {"http://", "www.",   "example", "index.php", "?id=",
-                                        "/a/b/",   "search", "yandex",  "12345",     "&lang=ru"};
     ax_vec v = {.kind = AX_VK_FLAT, .type = ax_type_make(AX_T_TEXT), .n = ROWS};
     uint32_t *off = values(ROWS * 4), *len = values(ROWS * 4), at = 4;
     uint8_t *page = values((size_t) ROWS * (max_len + 40));
 
     for (uint32_t i = 0; i < ROWS; i++)
     {
-        uint32_t want = rnd(max_len) + 1;
-
         off[i] = at;
-        while (at - off[i] < want)
-        {
-            const char *p = rnd(2000) == 0 ? "google" : parts[rnd(10)];
-
-            memcpy(page + at, p, strlen(p));
-            at += (uint32_t) strlen(p);
-        }
-        len[i] = at - off[i];
+        len[i] = put_url(page + at, rnd(max_len) + 1, 2000);
+        at += len[i];
         memcpy(page + off[i] - 4, &len[i], 4);
         at += 4;
     }
@@ -115,33 +74,18 @@ static ax_vec url_window(uint32_t max_len)
 static void bench_filter(const char *what, ax_vec *col, ax_fn fn, const ax_value *konst,
                          uint64_t bytes)
 {
-    ax_arena *a = ax_arena_create(&budget, 0);
-    ax_expr *args[2], *e;
-    ax_filter *f;
-    ax_filter_lane *l;
-    ax_eval_result r;
+    filter f = make_filter(col->type, fn, konst);
     uint32_t pass = 0, rounds = 2000;
-    double t0;
+    double t0 = now_ns();
 
-    must(ax_expr_col(&task, a, 0, col->type, &args[0]));
-    must(ax_expr_const(&task, a, konst, &args[1]));
-    must(ax_expr_call(&task, a, fn, args, 2, &e));
-    must(ax_filter_create(&task, a, &e, 1, NULL, &f));
-    must(ax_filter_lane_create(&task, a, f, &l));
-    t0 = now_ns();
     for (uint32_t i = 0; i < rounds; i++)
-    {
-        ax_batch b = {.nrows = ROWS, .nsel = ROWS, .ncols = 1, .col = col, .arena = a};
-
-        must(ax_filter_step(&task, l, 0, &b, &r));
-        pass = b.nsel;
-    }
+        pass = filter_step(&f, col);
     t0 = (now_ns() - t0) / rounds;
     printf("%-34s %.3f ns/row", what, t0 / ROWS);
     if (bytes > 0)
         printf(", %.2f GB/s", (double) bytes / t0);
     printf(", %u of %u pass\n", pass, ROWS);
-    ax_arena_destroy(a);
+    ax_arena_destroy(f.a);
 }
 
 static ax_value text(const char *s)
@@ -197,8 +141,7 @@ static void bench_ints(void)
 
 int main(void)
 {
-    ax_budget_init(&budget, "bench", INT64_MAX, NULL);
-    must(ax_task_init(&task, &budget, NULL));
+    bench_begin();
     printf("level %s\n", ax_cpu_name(ax_cpu_get()));
     bench_kernels();
     bench_ints();
