@@ -155,6 +155,7 @@ void ax_pq_col_rewind(ax_pq_col *c)
     c->slots_left = c->meta.num_values;
     c->page_no = -1;
     c->opened = c->pieces = c->reading = c->hungry = false;
+    c->marks = NULL;
     c->walked = 0;
 }
 
@@ -215,6 +216,7 @@ static void retire_page(ax_pq_col *c)
     ax_buf_unref(c->level_hold);
     c->level_hold = NULL;
     c->opened = c->pieces = false;
+    c->marks = NULL;
     c->walked = 0;
 }
 
@@ -524,6 +526,8 @@ ax_status ax_pq_col_open_page(ax_task *t, ax_pq_col *c)
         c->body = ax_buf_ref(c->whole[c->page_no]);
         c->v = c->body->data;
         c->vend = c->v + c->body->len;
+        c->marks = c->whole_marks[c->page_no];
+        c->nth = 0;
     }
     else
     {
@@ -651,6 +655,8 @@ static bool is_bytes(const ax_pq_col *c)
 /* Step over n values of the open page. */
 ax_status ax_pq_col_skip_values(ax_task *t, ax_pq_col *c, uint64_t n)
 {
+    if (c->enc == PQ_PLAIN && c->marks != NULL)
+        n -= ax_pq_plain_jump(c, n);
     while (n > 0)
     {
         uint32_t k = n < AX_BATCH_ROWS ? (uint32_t) n : AX_BATCH_ROWS;

@@ -80,6 +80,16 @@ static inline void walk_ahead(const uint8_t *v)
     __builtin_prefetch(v + WALK_AHEAD + 64);
 }
 
+/* n values were stepped through: leave a mark for other scans, if there is none. */
+static void mark(ax_pq_col *c, uint32_t n)
+{
+    ax_pq_mark *at = &c->marks[(c->nth += n) / AX_PQ_MARK_VALUES];
+
+    if (atomic_load_explicit(at, memory_order_relaxed) == 0)
+        atomic_store_explicit(at, (uint64_t) (c->v - c->base) << 16 | c->nth % AX_PQ_MARK_VALUES,
+                              memory_order_relaxed);
+}
+
 ax_status ax_pq_plain_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len)
 {
     const uint8_t *v = c->v, *base = c->base, *vend = c->vend;
@@ -107,7 +117,30 @@ ax_status ax_pq_plain_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, u
     }
     AX_CHECK(t, i == n, AX_ECORRUPT, "length of a byte array reaches beyond its page");
     c->v = v;
+    if (c->marks != NULL)
+        mark(c, n);
     return AX_OK;
+}
+
+uint64_t ax_pq_plain_jump(ax_pq_col *c, uint64_t n)
+{
+    uint64_t first = c->nth / AX_PQ_MARK_VALUES, to = c->nth + n;
+
+    for (uint64_t i = to / AX_PQ_MARK_VALUES + 1; i-- > first;)
+    {
+        uint64_t at = atomic_load_explicit(&c->marks[i], memory_order_relaxed);
+        uint64_t nth = i * AX_PQ_MARK_VALUES + (at & 0xffff);
+
+        if (at == 0 || nth > to)
+            continue;
+        if (nth <= c->nth)
+            return 0;
+        n = nth - c->nth;
+        c->v = c->base + (at >> 16);
+        c->nth = nth;
+        return n;
+    }
+    return 0;
 }
 
 ax_status ax_pq_split_open(ax_task *t, ax_pq_col *c)

@@ -513,6 +513,13 @@ typedef struct ax_pq_alp
 
 typedef struct ax_pq_scan ax_pq_scan;
 
+/* Where values stand in a page of PLAIN strings that several scans step through: who steps over
+ * some goes on from the last place where anybody has been.  An entry for so many values: offset
+ * from base << 16 | ordinal in the entry; 0: nobody was there.  Relaxed: the page itself was
+ * published before, by the share's lock. */
+enum { AX_PQ_MARK_VALUES = 4096 };
+typedef _Atomic uint64_t ax_pq_mark;
+
 /* Bytes [off, off + len) of the file. */
 typedef struct ax_pq_piece { uint64_t off, len; ax_buf *buf; } ax_pq_piece;
 
@@ -563,6 +570,8 @@ typedef struct ax_pq_col
     int32_t enc;              /* encoding of values; RLE_DICTIONARY stands for both dictionaries */
     const uint8_t *base;      /* offsets of strings count from here */
     const uint8_t *v, *vend;  /* PLAIN and others: bytes not consumed */
+    ax_pq_mark *marks;        /* borrowed from the share, or NULL */
+    uint64_t nth;             /* with marks: ordinal of the value at v */
     uint32_t bit;             /* PLAIN booleans: next bit of *v */
     uint64_t split_idx, split_stride; /* BYTE_STREAM_SPLIT: next value, bytes a stream */
     ax_pq_rle ids;            /* dictionary ids, RLE booleans */
@@ -575,6 +584,7 @@ typedef struct ax_pq_col
     bool fetching;            /* the scans that share the row group wait for our bytes */
     bool staged;              /* they know about `whole` */
     ax_buf **whole;           /* [nwhole] owned; the data pages, decompressed for all of them */
+    ax_pq_mark **whole_marks; /* [nwhole] borrowed, NULL: none */
     uint32_t nwhole;
     bool keeps_last;          /* old writers go on across pages */
     ax_buf *wbuf;             /* owned; bytes of strings that stand nowhere contiguously */
@@ -711,6 +721,8 @@ ax_status ax_pq_window_buffer(ax_task *t, ax_pq_col *c, size_t n) AX_MUST_USE;
 ax_status ax_pq_plain_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
 ax_status ax_pq_plain_str(ax_task *t, ax_pq_col *c, uint32_t n, uint32_t *off, uint32_t *len)
     AX_MUST_USE;
+/* With marks: steps over up to n strings at once; returns how many. */
+uint64_t ax_pq_plain_jump(ax_pq_col *c, uint64_t n);
 ax_status ax_pq_rle_bool(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;
 ax_status ax_pq_split_open(ax_task *t, ax_pq_col *c) AX_MUST_USE;
 ax_status ax_pq_split_fixed(ax_task *t, ax_pq_col *c, uint32_t n, const uint8_t **out) AX_MUST_USE;

@@ -195,6 +195,25 @@ static uint32_t few_pages(ax_task *t, const ax_pq_col *c, ax_pq_page *p, uint32_
     return n;
 }
 
+/* Teams for n pages of column c, with marks for those whose strings are stepped through; the lock
+ * is held.  NULL: no memory. */
+static ax_pq_team *make_teams(ax_arena *a, const ax_pq_col *c, const ax_pq_page *p, uint32_t n)
+{
+    ax_pq_team *m = (ax_pq_team *) ax_arena_alloc0(a, n * sizeof *m);
+
+    for (uint32_t k = 0; m != NULL && k < n; k++)
+    {
+        size_t marks = (size_t) p[k].num_values / AX_PQ_MARK_VALUES + 1;
+
+        if (c->conv->src != SRC_BYTES || p[k].encoding != PQ_PLAIN)
+            continue;
+        m[k].marks = (ax_pq_mark *) ax_arena_alloc0(a, marks * sizeof *m[k].marks);
+        if (m[k].marks == NULL)
+            return NULL;
+    }
+    return m;
+}
+
 /* Take part in decompressing the pages of column i; *wait: others have not finished. */
 static ax_status share_data(ax_task *t, ax_pq_scan *s, uint32_t i, bool *wait)
 {
@@ -210,8 +229,7 @@ static ax_status share_data(ax_task *t, ax_pq_scan *s, uint32_t i, bool *wait)
         return AX_OK;
     pthread_mutex_lock(&s->req.share->lock);
     if (w->page == NULL)
-        w->page = (ax_pq_team *) ax_arena_alloc0(
-            ((ax_pq_shared *) s->req.share->state)->arena, n * sizeof *w->page);
+        w->page = make_teams(((ax_pq_shared *) s->req.share->state)->arena, c, p, n);
     if (w->page != NULL)
         w->npages = n;
     pthread_mutex_unlock(&s->req.share->lock);
@@ -227,8 +245,13 @@ static ax_status share_data(ax_task *t, ax_pq_scan *s, uint32_t i, bool *wait)
     if (*wait)
         return AX_OK;
     AX_NEW(t, c->whole, (ax_buf **) ax_arena_alloc(s->arena, n * sizeof *c->whole));
+    AX_NEW(t, c->whole_marks,
+           (ax_pq_mark **) ax_arena_alloc(s->arena, n * sizeof *c->whole_marks));
     for (c->nwhole = 0; c->nwhole < n; c->nwhole++)
+    {
         c->whole[c->nwhole] = ax_buf_ref(w->page[c->nwhole].body);
+        c->whole_marks[c->nwhole] = w->page[c->nwhole].marks;
+    }
     return AX_OK;
 }
 

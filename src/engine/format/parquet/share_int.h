@@ -15,6 +15,7 @@ typedef struct ax_pq_team
     ax_cdc_cut *cut;
     uint32_t next, done;      /* walks or pieces: taken, finished */
     ax_buf *body;             /* owned */
+    ax_pq_mark *marks;        /* where its strings stand, in the same arena, or NULL */
 } ax_pq_team;
 
 enum { PQ_WHOLE_FREE, PQ_WHOLE_TAKEN, PQ_WHOLE_READY };

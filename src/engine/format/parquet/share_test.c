@@ -7,12 +7,13 @@
 
 #include <cmocka.h>
 
-#define ENC_BYTES (8 << 20)
+#define ENC_BYTES (16 << 20)
 #include "encode_test.h"
 
 #include <stdio.h>
 
 enum { ROWS = 600000, WORDS = 60000, PAGE_ROWS = 50000, PAGES = ROWS / PAGE_ROWS, SCANS = 4 };
+enum { TEXT_PAGES = 2, TEXT_ROWS = ROWS / TEXT_PAGES };
 
 static ax_budget budget;
 static ax_task t;
@@ -22,7 +23,7 @@ static ax_fmt_file *f;
 static ax_fmt_bind *bind;
 static ax_fmt_share share;
 static ax_job *waiter[SCANS];
-static enc out, numbers, words, ids, part[PAGES];
+static enc out, numbers, words, ids, texts[TEXT_PAGES], part[PAGES];
 static uint8_t seen[ROWS];
 
 static int64_t number(uint32_t row) { return (int64_t) row * 7919 % 1000003; }
@@ -35,12 +36,22 @@ static uint32_t word(uint32_t i, char *to)
                                   "enough", i, i);
 }
 
-/* Columns: one large page; several pages; ids in one page of a large dictionary. */
+/* Texts of 0 to 20 bytes. */
+static uint32_t text(uint32_t row, char *to)
+{
+    uint32_t n = row % 11 == 0 ? 0 : row % 3 == 0 ? 20 : 3 + row % 7;
+
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = (char) ('a' + (row >> i) % 16);
+    return n;
+}
+
+/* Columns: one large page; several pages; ids in one page of a large dictionary; texts. */
 static void make_file(void)
 {
-    static test_page one[1], several[PAGES], dict[2];
-    static test_column col[3];
-    test_file tf = {"test", ROWS, col, 3, true};
+    static test_page one[1], several[PAGES], dict[2], plain[TEXT_PAGES];
+    static test_column col[4];
+    test_file tf = {"test", ROWS, col, 4, true};
     uint32_t k;
     char w[96];
 
@@ -67,6 +78,17 @@ static void make_file(void)
         e_u8(&ids, (uint8_t) word_of(i));
         e_u8(&ids, (uint8_t) (word_of(i) >> 8));
     }
+    for (uint32_t p = 0; p < TEXT_PAGES; p++)
+    {
+        texts[p].n = 0;
+        for (uint32_t i = 0; i < TEXT_ROWS; i++)
+        {
+            k = text(p * TEXT_ROWS + i, w);
+            e_u32(&texts[p], k);
+            e_bytes(&texts[p], w, k);
+        }
+        plain[p] = (test_page){PQ_PAGE_DATA, PQ_PLAIN, TEXT_ROWS, NULL, &texts[p], NULL, 0, true};
+    }
     one[0] = (test_page){PQ_PAGE_DATA, PQ_PLAIN, ROWS, NULL, &numbers, NULL, 0, true};
     dict[0] = (test_page){PQ_PAGE_DICTIONARY, PQ_PLAIN, WORDS, NULL, &words, NULL, 0, true};
     dict[1] = (test_page){PQ_PAGE_DATA, PQ_RLE_DICTIONARY, ROWS, NULL, &ids, NULL, 0, true};
@@ -74,6 +96,8 @@ static void make_file(void)
     col[1] = (test_column){"s", PQ_INT32, PQ_REQUIRED, -1, 0, 0, 0, several, PAGES, NULL, 0, 0, 0,
                            1};
     col[2] = (test_column){"w", PQ_BYTE_ARRAY, PQ_REQUIRED, 0, 0, 0, 0, dict, 2, NULL, 0, 0, 0, 1};
+    col[3] = (test_column){"x", PQ_BYTE_ARRAY, PQ_REQUIRED, 0, 0, 0, 0, plain, TEXT_PAGES, NULL, 0,
+                           0, 0, 1};
     e_file(&out, &tf);
 }
 
@@ -85,7 +109,7 @@ static void close_file(void)
 
 static ax_status open_file(void)
 {
-    static ax_colspec col[3];
+    static ax_colspec col[4];
     ax_bind_opts opts = {.case_insensitive = true};
     ax_fmt_input in = {.meta_budget = &budget, .uri = "test"};
     ax_fmt_event ev;
@@ -99,7 +123,8 @@ static ax_status open_file(void)
     col[0] = (ax_colspec){.name = "n", .type = ax_type_make(AX_T_INT8)};
     col[1] = (ax_colspec){.name = "s", .type = ax_type_make(AX_T_INT4)};
     col[2] = (ax_colspec){.name = "w", .type = ax_type_make(AX_T_TEXT)};
-    return ax_format_parquet.bind(&t, t.arena, f, col, 3, &opts, &bind);
+    col[3] = (ax_colspec){.name = "x", .type = ax_type_make(AX_T_TEXT)};
+    return ax_format_parquet.bind(&t, t.arena, f, col, 4, &opts, &bind);
 }
 
 static int set_up(void **state)
@@ -139,22 +164,23 @@ static void look_at(scan *s, const ax_batch *b)
     for (uint32_t i = 0; i < b->nsel; i++)
     {
         uint32_t at = b->sel != NULL ? b->sel[i] : i, row = (uint32_t) b->row0 + at;
-        ax_value v = ax_vec_value(&b->col[2], at);
-        char w[96];
+        ax_value v = ax_vec_value(&b->col[2], at), x = ax_vec_value(&b->col[3], at);
+        char w[96], y[96];
 
         seen[row]++; /* nobody else has it: or a sanitizer speaks */
         s->n++;
         s->wrong += ax_vec_value(&b->col[0], at).u.i != number(row) ||
                     ax_vec_value(&b->col[1], at).u.i != small(row) ||
                     v.u.s.len != word(word_of(row), w) ||
-                    memcmp(v.u.s.p, w, v.u.s.len) != 0;
+                    memcmp(v.u.s.p, w, v.u.s.len) != 0 || x.u.s.len != text(row, y) ||
+                    memcmp(x.u.s.p, y, x.u.s.len) != 0;
     }
 }
 
 static ax_status run(scan *s, ax_task *task, ax_arena *a)
 {
-    static const uint32_t columns[] = {0, 1, 2};
-    ax_scan_req req = {.bind = bind, .columns = columns, .ncolumns = 3, .rows = s->rows,
+    static const uint32_t columns[] = {0, 1, 2, 3};
+    ax_scan_req req = {.bind = bind, .columns = columns, .ncolumns = 4, .rows = s->rows,
                        .share = &share, .stats = &s->stats, .allow = AX_ALLOW_ALL,
                        .budget = &budget, .buffer_bytes = s->buffer_bytes};
     ax_fmt_event ev = {0};
@@ -232,7 +258,7 @@ static void every_row_comes_once(void **state)
         assert_int_equal(wrong, 0);
         assert_null(memchr(seen, 0, ROWS));
         /* A scan that comes when the others have left makes everything again. */
-        assert_true(pages >= PAGES + 2 && pages <= 2 * (PAGES + 2));
+        assert_true(pages >= PAGES + 2 + TEXT_PAGES && pages <= 2 * (PAGES + 2 + TEXT_PAGES));
     }
 }
 
