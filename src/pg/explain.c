@@ -231,8 +231,8 @@ explain_times(const ax_profile *p, ExplainState *es)
 		const char *name;
 		uint64		ns;
 	}			part[] = {
-		{"Engine", p->elapsed_ns}, {"Processor", p->cpu_ns}, {"Read", p->scan.read_ns},
-		{"Decode", p->scan.decode_ns}, {"Filter", p->scan.filter_ns},
+		{"Engine", p->elapsed_ns}, {"Processor", p->cpu_ns}, {"Open", p->scan.open_ns},
+		{"Read", p->scan.read_ns}, {"Decode", p->scan.decode_ns}, {"Filter", p->scan.filter_ns},
 		{"Aggregate", p->aggregate_ns}, {"Sort", p->sort_ns}
 	};
 	StringInfoData line;
@@ -259,7 +259,7 @@ explain_resources(const ax_profile *p, ExplainState *es)
 	if (p->host_calls > 0)
 		ExplainPropertyInteger("Values Computed by PostgreSQL", NULL, (int64) p->host_values, es);
 	ExplainPropertyInteger("Bytes Read", "kB", (int64) (p->bytes_read + 1023) / 1024, es);
-	if (p->bytes_cached)
+	if (p->bytes_cached || es->format != EXPLAIN_FORMAT_TEXT)
 	{
 		ExplainPropertyInteger("Pages From Cache", NULL, (int64) p->pages_cached, es);
 		ExplainPropertyInteger("Bytes From Cache", "kB", (int64) (p->bytes_cached + 1023) / 1024,
@@ -270,7 +270,7 @@ explain_resources(const ax_profile *p, ExplainState *es)
 	if (es->verbose)
 		ExplainPropertyInteger("Threads Granted", NULL, p->threads_granted, es);
 	ExplainPropertyInteger("Peak Memory", "kB", (p->memory_peak_bytes + 1023) / 1024, es);
-	if (p->spilled_bytes)
+	if (p->spilled_bytes || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyInteger("Spilled", "kB", (int64) (p->spilled_bytes + 1023) / 1024, es);
 	if (es->verbose && es->timing)
 		explain_times(p, es);
@@ -291,10 +291,11 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 	pruned("Files", p.files, p.files_pruned, es);
 	if (p.splits > 0)
 		pruned(unit_label(p.split_unit), p.splits, p.splits_pruned, es);
-	if (p.from_metadata)
-		ExplainPropertyBool("From Metadata", true, es);
+	/* As PostgreSQL does: what is read by programs has all its lines. */
+	if (p.from_metadata || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyBool("From Metadata", p.from_metadata, es);
 	ExplainPropertyInteger("Rows Read", NULL, (int64) p.scan.rows_read, es);
-	if (p.scan.rows_after_filter != p.scan.rows_read)
+	if (p.scan.rows_after_filter != p.scan.rows_read || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyInteger("Rows After Prewhere", NULL, (int64) p.scan.rows_after_filter, es);
 	if (p.late_columns > 0)
 		explain_share("Late Columns", p.late_columns, p.late_of, es);
@@ -303,7 +304,7 @@ explain_profile(AfdwScan *scan, ExplainState *es)
 		explain_marks(&p, es);
 		explain_share("Granules", p.scan.granules, p.scan.granules_total, es);
 	}
-	else if (p.scan.pages_skipped)
+	else if (p.scan.pages_skipped || es->format != EXPLAIN_FORMAT_TEXT)
 		explain_share("Pages", p.scan.pages, p.scan.pages + p.scan.pages_skipped, es);
 	if (es->timing || es->summary || es->costs)
 		explain_resources(&p, es);

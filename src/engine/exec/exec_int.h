@@ -372,7 +372,7 @@ struct ax_exec
     struct
     {
         _Atomic uint64_t rows_read, rows_after_filter, pages, pages_skipped, granules,
-            bytes_compressed, bytes_decompressed, read_ns, decode_ns, filter_ns;
+            bytes_compressed, bytes_decompressed, open_ns, read_ns, decode_ns, filter_ns;
     } scan;
     _Atomic uint64_t agg_ns, sort_ns;
 };

@@ -95,6 +95,7 @@ static void scan_stats(const ax_exec *x, ax_scan_stats *s)
     s->granules = LOAD(scan.granules);
     s->bytes_compressed = LOAD(scan.bytes_compressed);
     s->bytes_decompressed = LOAD(scan.bytes_decompressed);
+    s->open_ns = LOAD(scan.open_ns);
     s->read_ns = LOAD(scan.read_ns) + LOAD(io.wait_ns);
     s->decode_ns = LOAD(scan.decode_ns);
     s->filter_ns = LOAD(scan.filter_ns);

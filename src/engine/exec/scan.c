@@ -312,6 +312,7 @@ void ax_scan_flush_stats(ax_lane *l)
     FLUSH(granules);
     FLUSH(bytes_compressed);
     FLUSH(bytes_decompressed);
+    FLUSH(open_ns);
     FLUSH(read_ns);
     FLUSH(decode_ns);
     FLUSH(filter_ns);
@@ -677,7 +678,10 @@ static ax_status scan_next(ax_lane *l, ax_batch **out, ax_go *go)
     }
     if (l->rd->scan_state == AX_SCAN_OPEN)
     {
+        uint64_t begin_ns = ax_exec_now_ns();
+
         AX_TRY(ax_opener_run(&l->task, &l->rd->opener, &l->job, go));
+        l->stats.open_ns += ax_exec_now_ns() - begin_ns;
         if (*go == AX_GO_PARK)
         {
             ax_stage_more(l);
