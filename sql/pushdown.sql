@@ -53,6 +53,24 @@ EXPLAIN (COSTS OFF) SELECT id FROM collated ORDER BY name LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT max(name) FROM collated;
 EXPLAIN (COSTS OFF) SELECT id FROM collated ORDER BY name COLLATE "C" LIMIT 3;
 
+-- pushdown_regex: the engine's own regular expressions, or PostgreSQL's
+SET analytics_fdw.pushdown_regex = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE url ~ 'a.*e';
+SELECT count(*) FROM events WHERE url ~ 'a.*e' AND regexp_replace(url, '^(.)(.*)$', '\2') !~* '[XYZ]';
+SET analytics_fdw.enable_dictionary_service = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE url ~ 'a.*e';
+SELECT count(*) FROM events WHERE url ~ 'a.*e' AND regexp_replace(url, '^(.)(.*)$', '\2') !~* '[XYZ]';
+RESET analytics_fdw.enable_dictionary_service;
+RESET analytics_fdw.pushdown_regex;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE url ~ 'a.*e';
+SELECT count(*) FROM events WHERE url ~ 'a.*e' AND regexp_replace(url, '^(.)(.*)$', '\2') !~* '[XYZ]';
+-- what looks into arrays, and why it stays
+\set path :testdata '/cases/lists.parquet'
+CREATE FOREIGN TABLE lists (id int, a int[]) SERVER analytics_fdw OPTIONS (path :'path');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM lists WHERE 1 = ANY (a) OR a @> '{1}';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM lists WHERE a[1] = 1 AND cardinality(a) > 1 AND array_length(a, 1) > 1 AND a && '{1}';
+SELECT array_agg(id ORDER BY id) FROM lists WHERE a[1] = 1 OR cardinality(a) = 0;
+
 -- require_pushdown
 SET analytics_fdw.require_pushdown = warn;
 SELECT count(*) FROM events WHERE mine(customer) AND id < 100;

@@ -228,6 +228,11 @@ afdw_shippable_function(Oid funcid, Oid inputcollid, Oid firstarg, const char **
 		*reason = not_listed(funcid);
 		return AX_FN_NONE;
 	}
+	if (fn >= AX_FN_REGEX && fn <= AX_FN_REGEXP_SUBSTRING_C && !afdw_pushdown_regex)
+	{
+		*reason = "analytics_fdw.pushdown_regex is off";
+		return AX_FN_NONE;
+	}
 	if (is_text(firstarg))
 	{
 		if ((fn == AX_FN_LT || fn == AX_FN_LE || fn == AX_FN_GT || fn == AX_FN_GE) &&

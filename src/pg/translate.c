@@ -983,6 +983,8 @@ afdw_translate_node(AfdwTranslate *ctx, Expr *expr)
 		default:
 			if (contain_volatile_functions((Node *) expr))
 				return refuse(ctx, "a volatile function");
+			if (IsA(expr, SubscriptingRef))
+				return refuse(ctx, "the engine has no elements of arrays");
 			return refuse(ctx, "the engine does not have this kind of expression");
 	}
 }
