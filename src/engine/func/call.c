@@ -100,6 +100,7 @@ static ax_status bind_family(ax_task *t, ax_arena *a, ax_call *c, const ax_type 
         case AX_FN_INITCAP:
         case AX_FN_CHR:
         case AX_FN_TO_HEX:
+        case AX_FN_MD5:
         case AX_FN_CONCAT_STEP:
         case AX_FN_CONCAT_WS_STEP:
             return ax_bind_str(t, a, c);

@@ -1,5 +1,6 @@
 /* Functions of text that run value by value: the bodies are in text.c. */
 #include "func/call_int.h"
+#include "func/md5.h"
 
 #include <string.h>
 
@@ -268,6 +269,33 @@ static ax_status run_to_hex(const ax_call *c, ax_call_io *io)
     return AX_OK;
 }
 
+static ax_status run_md5(const ax_call *c, ax_call_io *io)
+{
+    const uint8_t **ptr = (const uint8_t **) io->data;
+
+    (void) c;
+    for (uint32_t i = 0; i < ax_io_rows(io); i++)
+    {
+        uint32_t row = ax_io_row(io, i);
+        ax_row_args x;
+        uint8_t *p;
+
+        ptr[row] = (const uint8_t *) io->len;
+        io->len[row] = 0;
+        if (ax_io_null(io, row))
+            continue;
+        p = (uint8_t *) ax_arena_alloc(io->arena, AX_MD5_HEX + AX_PAD);
+        if (p == NULL)
+            return ax_row_fail(io, AX_ENOMEM, row, "out of memory");
+        memset(&x, 0, sizeof x);
+        fetch(io->arg[0], row, 0, &x);
+        ax_md5_hex(x.s[0].p, x.s[0].n, p);
+        ptr[row] = p;
+        io->len[row] = AX_MD5_HEX;
+    }
+    return AX_OK;
+}
+
 static inline bool null_at(const ax_vec *v, uint32_t row)
 {
     return v->null != NULL && v->null[ax_arg_row(v, row)];
@@ -369,6 +397,7 @@ ax_status ax_bind_str(ax_task *t, ax_arena *a, ax_call *c)
         case AX_FN_INITCAP: c->body = do_initcap; return AX_OK;
         case AX_FN_CHR: c->body = do_chr; return AX_OK;
         case AX_FN_TO_HEX: c->run = run_to_hex; return AX_OK;
+        case AX_FN_MD5: c->run = run_md5; return AX_OK;
         case AX_FN_CONCAT_STEP:
         case AX_FN_CONCAT_WS_STEP: c->run = run_concat_step; return AX_OK;
         default: return ax_fail(t, AX_EUNSUPPORTED, "no such function of text");

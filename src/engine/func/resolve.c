@@ -260,6 +260,7 @@ static const char *resolve_str(ax_fn fn, const ax_type *args)
             break;
         case AX_FN_CHR: ok = a == AX_T_INT4; break;
         case AX_FN_TO_HEX: ok = a == AX_T_INT4 || a == AX_T_INT8; break;
+        case AX_FN_MD5: ok = a == AX_T_TEXT || a == AX_T_BYTEA; break;
         default: ok = a == AX_T_TEXT && args[1].id == AX_T_INT4; break;
     }
     return ok ? NULL : no_types;
@@ -349,6 +350,7 @@ const char *ax_fn_resolve(ax_fn fn, const ax_type *args, uint32_t nargs, ax_fn_s
         case AX_FN_OVERLAY_FOR:
         case AX_FN_CHR:
         case AX_FN_TO_HEX:
+        case AX_FN_MD5:
             return resolve_str(fn, args);
         case AX_FN_DATE_ADD:
         case AX_FN_DATE_SUB:
