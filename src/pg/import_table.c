@@ -58,11 +58,14 @@ static Oid
 run(const RangeVar *table, const char *sql)
 {
 	Oid			schema = RangeVarGetCreationNamespace(table);
+	Oid			relid;
 
 	if (SPI_execute(sql, false, 0) != SPI_OK_UTILITY)
 		elog(ERROR, "could not create the foreign table");
+	/* The name ends with SPI's memory. */
+	relid = get_relname_relid(table->relname, schema);
 	SPI_finish();
-	return get_relname_relid(table->relname, schema);
+	return relid;
 }
 
 /* import_table(name, path, options) */
