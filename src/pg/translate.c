@@ -717,7 +717,8 @@ array_op(AfdwTranslate *ctx, ScalarArrayOpExpr *s)
 		if (ctx->arrays)
 			return array_list(ctx, s, fn, ctx->arrays[i].value, ctx->arrays[i].isnull);
 		ctx->placeholder = true;
-		return array_list(ctx, s, fn, PointerGetDatum(construct_empty_array(INT4OID)), false);
+		return array_list(ctx, s, fn, PointerGetDatum(construct_empty_array(
+							  get_base_element_type(exprType((Node *) right)))), false);
 	}
 	return refuse(ctx, "the array is not constant");
 }
