@@ -687,6 +687,8 @@ static ax_status add_table(ax_task *t, ax_site_op *op, const char *database, con
 {
     const char *base = ax_path_base(sql);
 
+    if (strlen(base) == 4) /* ".sql" has no name in front */
+        return AX_OK;
     if (op->ntables == op->table_cap)
     {
         uint32_t cap = op->table_cap == 0 ? 64 : op->table_cap * 2;
@@ -821,6 +823,7 @@ static ax_status list_server(ax_task *t, ax_site_op *op, ax_lake_event *ev)
 static ax_status choose_table(ax_task *t, ax_site_op *op, ax_lake_event *ev)
 {
     ax_tree names = {.arena = op->a, .root = op->dir};
+    const ax_tree_file *definition;
     const char *prefix, *name;
 
     for (uint32_t i = 0; i < op->ndatabases && op->nreq > 0; i++)
@@ -846,7 +849,10 @@ static ax_status choose_table(ax_task *t, ax_site_op *op, ax_lake_event *ev)
     AX_TRY(ax_tree_table(t, &names, op->wanted, &prefix));
     AX_TRY(ax_path_join(t, op->a, prefix, ".", &name));
     op->prefix = prefix;
-    site_of(op)->definition = ax_tree_find(&names, name)->uri;
+    definition = ax_tree_find(&names, name);
+    AX_CHECK(t, definition != NULL, AX_EUNSUPPORTED, "directory \"%s\" is no table of a server",
+             prefix);
+    site_of(op)->definition = definition->uri;
     return read_one(t, op, site_of(op)->definition, MAX_TEXT_BYTES, DEFINITION, ev);
 }
 

@@ -167,6 +167,62 @@ static ax_status call(ax_task *t, ax_mt_part *p, text s, ax_mt_keycol *k)
     return AX_OK;
 }
 
+/* The whole number that s is; 0: none, or a large one. */
+static uint32_t divisor(text s)
+{
+    uint64_t v = 0;
+
+    for (; s.p < s.end && *s.p >= '0' && *s.p <= '9' && v <= UINT32_MAX; s.p++)
+        v = v * 10 + (uint64_t) (*s.p - '0');
+    return s.p == s.end && v <= UINT32_MAX ? (uint32_t) v : 0;
+}
+
+/* intDiv(column, n), column % n, -column: for integers, whose results have these types. */
+static ax_status arithmetic(ax_task *t, ax_mt_part *p, text s, ax_mt_keycol *k)
+{
+    static const char head[] = "intDiv(";
+    const char *cut = memchr(s.p, '%', (size_t) (s.end - s.p));
+    const ax_mt_type *ty;
+    text arg = s, by = {s.end, s.end};
+    uint32_t width;
+    char name[16];
+
+    if (s.end - s.p > 8 && memcmp(s.p, head, sizeof head - 1) == 0 && s.end[-1] == ')')
+    {
+        text all = {s.p + sizeof head - 1, s.end - 1};
+
+        k->fn = MT_K_DIV;
+        if (!ax_mt_next_piece(&all, &arg) || !ax_mt_next_piece(&all, &by) || all.p < all.end)
+            return AX_OK;
+    }
+    else if (cut != NULL)
+    {
+        k->fn = MT_K_MODULO;
+        arg = trimmed((text){s.p, cut});
+        by = trimmed((text){cut + 1, s.end});
+    }
+    else if (s.p < s.end && *s.p == '-')
+        arg = trimmed((text){s.p + 1, s.end});
+    else
+        return AX_OK;
+    k->column = column_named(p, arg);
+    k->by = divisor(by);
+    if (k->column < 0 || (k->fn != MT_K_OTHER && k->by == 0))
+        return AX_OK;
+    ty = p->column[k->column].type;
+    if ((ty->id != MT_INT && ty->id != MT_UINT) || ty->width > 8 ||
+        (k->fn == MT_K_MODULO && ty->id != MT_UINT))
+        return AX_OK;
+    width = ty->width;
+    if (k->fn == MT_K_MODULO)
+        width = k->by <= UINT8_MAX ? 1 : k->by <= UINT16_MAX ? 2 : 4;
+    else if (k->fn == MT_K_OTHER && ty->id == MT_UINT)
+        width = width < 8 ? 2 * width : 8;
+    (void) snprintf(name, sizeof name, "%s%u",
+                    ty->id == MT_UINT && k->fn != MT_K_OTHER ? "UInt" : "Int", 8 * width);
+    return ax_mt_type_parse(t, p->base.arena, name, strlen(name), &k->type);
+}
+
 static ax_status key_column(ax_task *t, ax_mt_part *p, text s, ax_mt_keycol *k)
 {
     if (s.end - s.p > 5 && memcmp(s.end - 5, " DESC", 5) == 0)
@@ -181,7 +237,8 @@ static ax_status key_column(ax_task *t, ax_mt_part *p, text s, ax_mt_keycol *k)
         k->type = p->column[k->column].type;
         return AX_OK;
     }
-    return call(t, p, s, k);
+    AX_TRY(arithmetic(t, p, s, k));
+    return k->type == NULL && k->fn == MT_K_OTHER ? call(t, p, s, k) : AX_OK;
 }
 
 ax_status ax_mt_exprs_parse(ax_task *t, ax_mt_part *p, const char *s, size_t n, ax_mt_keys *keys)
@@ -294,43 +351,60 @@ static size_t as_text(const ax_mt_type *ty, const ax_mt_value *v, char *out, siz
     }
 }
 
-ax_status ax_mt_partition_check(ax_task *t, ax_mt_part *p, const char *key, size_t nkey,
-                                const uint8_t *s, size_t n)
+/* Does the name of the part begin with the values?  Unless one is no number: then it has a hash. */
+static ax_status check_name(ax_task *t, const ax_mt_part *p, const ax_mt_keys *keys, size_t len)
+{
+    char id[512];
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < keys->ncols; i++)
+    {
+        size_t k;
+
+        if (at + 60 > sizeof id)
+            return AX_OK;
+        if (i > 0)
+            id[at++] = '-';
+        k = as_text(keys->col[i].type, &keys->value[i], id + at, sizeof id - at);
+        if (k == 0)
+            return AX_OK;
+        at += k;
+    }
+    AX_CHECK(t, at == len && memcmp(id, p->name, len) == 0, AX_ECORRUPT,
+             "partition.dat says %.*s where the part is named \"%s\"", (int) at, id, p->name);
+    return AX_OK;
+}
+
+ax_status ax_mt_partition_load(ax_task *t, ax_mt_part *p, const char *key, size_t nkey,
+                               const uint8_t *s, size_t n)
 {
     const char *stop = strchr(p->name, '_');
-    size_t len = stop != NULL ? (size_t) (stop - p->name) : 0, at = 0;
-    ax_mt_keys keys = {0};
-    char id[512];
+    size_t len = stop != NULL ? (size_t) (stop - p->name) : 0;
+    ax_mt_keys *keys;
+    uint8_t *copy;
     ax_cur c;
     bool known;
 
     /* Parts of the old naming have none. */
     if (len == 0 || nkey == 0 || ax_mt_old_name(p->name))
         return AX_OK;
-    AX_TRY(parse_key(t, p, key, nkey, &keys, &known));
+    AX_NEW(t, keys, (ax_mt_keys *) ax_arena_alloc0(p->base.arena, sizeof *keys));
+    AX_TRY(parse_key(t, p, key, nkey, keys, &known));
     AX_CHECK(t, s != NULL || (len == 3 && memcmp(p->name, "all", 3) == 0), AX_ECORRUPT,
              "part of a table with partitions has no partition.dat");
     if (!known || s == NULL)
         return AX_OK;
-    c = ax_cur_make(s, n);
-    for (uint32_t i = 0; i < keys.ncols; i++)
-    {
-        ax_mt_value v = {0};
-        size_t k;
-
-        AX_TRY(ax_mt_single(t, keys.col[i].type, &c, &v));
-        if (at + 60 > sizeof id)
-            return AX_OK;
-        if (i > 0)
-            id[at++] = '-';
-        k = as_text(keys.col[i].type, &v, id + at, sizeof id - at);
-        if (k == 0)
-            return AX_OK;
-        at += k;
-    }
+    AX_NEW(t, copy, (uint8_t *) ax_arena_values(p->base.arena, n + 1));
+    AX_NEW(t, keys->value,
+           (ax_mt_value *) ax_arena_alloc(p->base.arena, keys->ncols * sizeof *keys->value));
+    memcpy(copy, s, n);
+    c = ax_cur_make(copy, n);
+    for (uint32_t i = 0; i < keys->ncols; i++)
+        AX_TRY(ax_mt_single(t, keys->col[i].type, &c, &keys->value[i]));
+    keys->n = 1;
     AX_CHECK(t, c.p == c.end, AX_ECORRUPT, "partition.dat goes on behind its values");
-    AX_CHECK(t, at == len && memcmp(id, p->name, len) == 0, AX_ECORRUPT,
-             "partition.dat says %.*s where the part is named \"%s\"", (int) at, id, p->name);
+    AX_TRY(check_name(t, p, keys, len));
+    p->partition = keys;
     return AX_OK;
 }
 

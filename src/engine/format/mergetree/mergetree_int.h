@@ -343,9 +343,10 @@ typedef struct ax_mt_value { const uint8_t *p; uint32_t n; bool null; } ax_mt_va
  * tells where one value of the column is, the column, or a function that goes up with it. */
 typedef enum ax_mt_keyfn
 {
-    MT_K_OTHER, MT_K_CITY64, MT_K_SIP64, MT_K_INT64, MT_K_INT32, MT_K_LOWER, MT_K_UPPER,
+    MT_K_OTHER, MT_K_CITY64, MT_K_SIP64, MT_K_INT64, MT_K_INT32, MT_K_MODULO, MT_K_LOWER,
+    MT_K_UPPER,
     MT_K_COLUMN, MT_K_DATE, MT_K_YYYYMM, MT_K_YYYYMMDD, MT_K_YEAR, MT_K_MONTH,
-    MT_K_START_YEAR, MT_K_MONDAY, MT_K_DAY, MT_K_HOUR, MT_K_MINUTE
+    MT_K_START_YEAR, MT_K_MONDAY, MT_K_DAY, MT_K_HOUR, MT_K_MINUTE, MT_K_DIV
 } ax_mt_keyfn;
 
 typedef struct ax_mt_keycol
@@ -353,6 +354,7 @@ typedef struct ax_mt_keycol
     uint8_t fn;                   /* ax_mt_keyfn */
     bool desc;
     int32_t column;               /* of the part, -1: it has no such column */
+    uint32_t by;                  /* MODULO, DIV: the divisor */
     const ax_mt_type *type;       /* of the values in the index */
 } ax_mt_keycol;
 
@@ -393,6 +395,7 @@ typedef struct ax_mt_part
     const ax_mt_member *data_marks;
     pthread_mutex_t lock;         /* guards the arena for what is loaded later */
     const ax_mt_keys *keys;       /* the primary index; NULL: none, or not to be taken apart */
+    const ax_mt_keys *partition;  /* one row, whose values all rows have; NULL as above */
     uint32_t *split_gran;         /* [nsplits + 1] granules at which splits begin */
     struct ax_mt_skip *skip;      /* [nskips] its skip indexes (skip_int.h) */
     uint32_t nskips;
@@ -981,9 +984,9 @@ ax_status ax_mt_keys_load(ax_task *t, ax_mt_part *p, ax_arena *scratch, const ch
 ax_status ax_mt_exprs_parse(ax_task *t, ax_mt_part *p, const char *s, size_t n, ax_mt_keys *out)
     AX_MUST_USE;
 
-/* Is partition.dat (s NULL: it is missing) that of the part's name, as far as the values of the
- * partition key are numbers?  ECORRUPT: no. */
-ax_status ax_mt_partition_check(ax_task *t, ax_mt_part *p, const char *key, size_t nkey,
+/* Take partition.dat (s NULL: it is missing) apart.  ECORRUPT: it is not that of the part's name,
+ * as far as the values of the partition key are numbers. */
+ax_status ax_mt_partition_load(ax_task *t, ax_mt_part *p, const char *key, size_t nkey,
                                 const uint8_t *s, size_t n) AX_MUST_USE;
 
 /* The file minmax_<column>.idx. */

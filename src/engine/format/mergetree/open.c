@@ -469,8 +469,8 @@ static ax_status load_keys(ax_task *t, open_op *o)
     b = o->buf[F_PARTITION];
     if (key != NULL)
         AX_TRY(in_file(t, o, "partition.dat",
-                       ax_mt_partition_check(t, p, key, nkey, b != NULL ? b->data : NULL,
-                                             b != NULL ? b->len : 0)));
+                       ax_mt_partition_load(t, p, key, nkey, b != NULL ? b->data : NULL,
+                                            b != NULL ? b->len : 0)));
     for (uint32_t i = F_MINMAX; i < F_CNT; i++)
         if (o->buf[i] != NULL)
             AX_TRY(in_file(t, o, o->member[i]->name,

@@ -151,6 +151,32 @@ static bool plain_time(const ax_mt_type *ty, bool *seconds)
             (strcmp(ty->zone, "UTC") == 0 || strcmp(ty->zone, "Etc/UTC") == 0));
 }
 
+/* The least (up: greatest) integer that has the quotient v; false: not one of the column's width.
+ * Quotients are cut off towards zero. */
+static bool dividend(const ax_mt_keycol *k, const ax_mt_type *ty, const ax_mt_value *v, bool up,
+                     int64_t *out)
+{
+    bool is_signed = ty->id == MT_INT;
+    unsigned bits = 8 * ty->width;
+    uint64_t raw = 0;
+    ax_i128 q, x;
+
+    if ((ty->id != MT_INT && ty->id != MT_UINT) || v->null || v->n != ty->width || v->n > 8)
+        return false;
+    memcpy(&raw, v->p, v->n);
+    q = is_signed ? (ax_i128) ((int64_t) (raw << (64 - bits)) >> (64 - bits)) : (ax_i128) raw;
+    x = q * k->by;
+    if (up && q >= 0)
+        x += k->by - 1;
+    else if (!up && is_signed && q <= 0)
+        x -= k->by - 1;
+    if (x < (is_signed ? -((ax_i128) 1 << (bits - 1)) : 0) ||
+        x >= (ax_i128) 1 << (is_signed ? bits - 1 : bits))
+        return false;
+    *out = (int64_t) (uint64_t) x;
+    return true;
+}
+
 /* A bound of the function's values as one of the column; up: the upper end. */
 static bool through(const ax_mt_keycol *k, const ax_mt_conv *c, const ax_mt_value *v, bool up,
                     ax_value *out)
@@ -160,6 +186,9 @@ static bool through(const ax_mt_keycol *k, const ax_mt_conv *c, const ax_mt_valu
     bool seconds;
     uint8_t bytes[8];
 
+    if (k->fn == MT_K_DIV)
+        return dividend(k, c->src, v, up, &at) &&
+               value_of(c, &(ax_mt_value){memcpy(bytes, &at, 8), c->src->width, false}, out);
     if (v->null || v->n > 8 || !plain_time(c->src, &seconds))
         return false;
     memcpy(&raw, v->p, v->n);
@@ -370,12 +399,40 @@ static void skip_bounds(prune_op *o, const ax_mt_skip_reader *r, const ax_mt_con
     }
 }
 
+/* The values that all rows of the part have, if they may be used. */
+static const ax_mt_keys *partition_of(const prune_op *o)
+{
+    return (o->allow & AX_ALLOW_MINMAX) != 0 ? o->part->partition : NULL;
+}
+
+/* What one column of a key, from lo to hi, says of declared column c. */
+static void key_bounds(prune_op *o, const ax_mt_keycol *k, const side *lo, const side *hi,
+                       const ax_mt_conv *c, ax_bounds *out)
+{
+    bool point = lo->v != NULL && hi->v != NULL && same_value(lo->v, hi->v);
+
+    if (k->column < 0 || &o->part->column[k->column] != c->column)
+        return;
+    if (k->fn == MT_K_COLUMN && !k->desc)
+        note_nulls(lo, hi, c->column->type, out);
+    if (k->fn == MT_K_COLUMN && (c->ordered || point))
+    {
+        narrow(o, c, lo, false, out);
+        narrow(o, c, hi, true, out);
+    }
+    else if (k->fn > MT_K_COLUMN && c->ordered && !nullable(c->column->type))
+    {
+        narrow_through(k, c, lo, false, out);
+        narrow_through(k, c, hi, true, out);
+    }
+}
+
 /* Bounds of declared column `col` in the current box. */
 static bool box_bounds(void *self, uint32_t col, ax_bounds *out)
 {
     prune_op *o = (prune_op *) self;
     const ax_mt_conv *c = &o->bind->conv[col];
-    const ax_mt_keys *keys = o->part->keys;
+    const ax_mt_keys *keys = o->part->keys, *of_part = partition_of(o);
 
     if (c->column == NULL || c->column->patched)
         return false;
@@ -383,25 +440,12 @@ static bool box_bounds(void *self, uint32_t col, ax_bounds *out)
         *out = (ax_bounds){.nulls = nullable(c->column->type) ? -1 : 0, .rows = -1};
     out->min_exact = out->max_exact = false;
     for (uint32_t i = 0; i < o->ncols; i++)
+        key_bounds(o, &keys->col[i], &o->box.lo[i], &o->box.hi[i], c, out);
+    for (uint32_t i = 0; of_part != NULL && i < of_part->ncols; i++)
     {
-        const ax_mt_keycol *k = &keys->col[i];
-        const side *lo = &o->box.lo[i], *hi = &o->box.hi[i];
-        bool point = lo->v != NULL && hi->v != NULL && same_value(lo->v, hi->v);
+        const side at = {&of_part->value[i], false};
 
-        if (k->column < 0 || &o->part->column[k->column] != c->column)
-            continue;
-        if (k->fn == MT_K_COLUMN && !k->desc)
-            note_nulls(lo, hi, c->column->type, out);
-        if (k->fn == MT_K_COLUMN && (c->ordered || point))
-        {
-            narrow(o, c, lo, false, out);
-            narrow(o, c, hi, true, out);
-        }
-        else if (k->fn > MT_K_COLUMN && c->ordered && !nullable(c->column->type))
-        {
-            narrow_through(k, c, lo, false, out);
-            narrow_through(k, c, hi, true, out);
-        }
+        key_bounds(o, &of_part->col[i], &at, &at, c, out);
     }
     for (uint32_t i = 0; i < o->active; i++)
         if (o->skips->reader[i].def->kind == MT_S_MINMAX && o->skips->reader[i].marks.n > 0)
@@ -443,24 +487,32 @@ static bool value_may(const ax_mt_skip_reader *r, const ax_mt_conv *c, const uin
     return !none && ax_mt_bloom_may(bits, r->nbytes, r->def->hashes, hash);
 }
 
-/* May the box have one of the values, by functions of the column in the key? */
+/* May rows whose key column is from lo to hi have one of the values? */
+static bool column_may(const prune_op *o, const ax_mt_keycol *k, const ax_mt_conv *c,
+                       const ax_value *vals, uint32_t n, const ax_mt_value *lo,
+                       const ax_mt_value *hi)
+{
+    bool may = false;
+
+    if (k->column < 0 || &o->part->column[k->column] != c->column || nullable(c->column->type))
+        return true;
+    for (uint32_t i = 0; i < n && !may; i++)
+        may = ax_mt_key_may(k, c, &vals[i], lo, hi);
+    return may;
+}
+
+/* May the box have one of the values, by functions of the column in the keys? */
 static bool key_may(const prune_op *o, uint32_t col, const ax_value *vals, uint32_t n)
 {
+    const ax_mt_keys *of_part = partition_of(o);
     const ax_mt_conv *c = &o->bind->conv[col];
 
     for (uint32_t i = 0; i < o->ncols; i++)
-    {
-        const ax_mt_keycol *k = &o->part->keys->col[i];
-        bool may = false;
-
-        if (k->column < 0 || &o->part->column[k->column] != c->column ||
-            nullable(c->column->type) || k->fn == MT_K_OTHER || k->fn >= MT_K_COLUMN)
-            continue;
-        for (uint32_t j = 0; j < n && !may; j++)
-            may = ax_mt_key_may(k, c, &vals[j], o->box.lo[i].v, o->box.hi[i].v);
-        if (!may)
+        if (!column_may(o, &o->part->keys->col[i], c, vals, n, o->box.lo[i].v, o->box.hi[i].v))
             return false;
-    }
+    for (uint32_t i = 0; of_part != NULL && i < of_part->ncols; i++)
+        if (!column_may(o, &of_part->col[i], c, vals, n, &of_part->value[i], &of_part->value[i]))
+            return false;
     return true;
 }
 

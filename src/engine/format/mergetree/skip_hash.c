@@ -279,6 +279,9 @@ static bool number_key(const ax_mt_keycol *k, const ax_mt_conv *c, const uint8_t
         case MT_K_INT32:
             *out = int_hash32(x);
             return c->src->id == MT_UINT || c->src->width == 8;
+        case MT_K_MODULO:
+            *out = k->by > 0 ? x % k->by : 0;
+            return k->by > 0 && c->src->id == MT_UINT;
         default:
             return false;
     }
@@ -317,6 +320,29 @@ static int compare_changed(const ax_value *s, bool upper, const ax_mt_value *t)
     return s->u.s.len < t->n ? -1 : s->u.s.len > t->n;
 }
 
+static int32_t code_of(const ax_mt_value *v)
+{
+    return v->n == 1 ? (int8_t) v->p[0] : (int16_t) ax_load_u16(v->p);
+}
+
+/* Is the code of the label between the two?  Labels are not ordered as their codes are. */
+static bool label_may(const ax_mt_conv *c, const ax_value *v, const ax_mt_value *lo,
+                      const ax_mt_value *hi)
+{
+    const ax_mt_type *ty = c->src;
+
+    if ((lo != NULL && (lo->null || lo->n != ty->width)) ||
+        (hi != NULL && (hi->null || hi->n != ty->width)) || c->mend != AX_ENC_FAIL)
+        return true;
+    for (uint32_t i = 0; i < ty->nlabel; i++)
+        if (ty->label[i].len == v->u.s.len &&
+            memcmp(ty->label[i].name, v->u.s.p, v->u.s.len) == 0 &&
+            (lo == NULL || ty->label[i].code >= code_of(lo)) &&
+            (hi == NULL || ty->label[i].code <= code_of(hi)))
+            return true;
+    return false;
+}
+
 bool ax_mt_key_may(const ax_mt_keycol *k, const ax_mt_conv *c, const ax_value *v,
                    const ax_mt_value *lo, const ax_mt_value *hi)
 {
@@ -324,7 +350,11 @@ bool ax_mt_key_may(const ax_mt_keycol *k, const ax_mt_conv *c, const ax_value *v
     uint8_t raw[16] = {0};
     uint64_t x;
 
-    if (v->null || k->fn == MT_K_OTHER || k->fn >= MT_K_COLUMN)
+    if (v->null)
+        return true;
+    if (k->fn == MT_K_COLUMN && c->kind == MT_C_ENUM)
+        return label_may(c, v, lo, hi);
+    if (k->fn == MT_K_OTHER || k->fn >= MT_K_COLUMN)
         return true;
     if (k->fn == MT_K_LOWER || k->fn == MT_K_UPPER)
         return !text || (lo != NULL && lo->null) || (hi != NULL && hi->null) ||

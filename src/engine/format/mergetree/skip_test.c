@@ -232,6 +232,33 @@ static void functions_in_keys_tell_where_a_value_is(void **state)
     assert_true(ax_mt_key_may(&lower, &c, &abc, &b, &null));
 }
 
+static void remainders_and_labels_tell_where_a_value_is(void **state)
+{
+    static const ax_mt_label labels[] = {{-2, 1, "z"}, {5, 1, "a"}};
+    ax_mt_type num = {.id = MT_UINT, .width = 8, .text = "UInt64"};
+    ax_mt_type negative = {.id = MT_INT, .width = 8, .text = "Int64"};
+    ax_mt_type word = {.id = MT_ENUM, .width = 1, .nlabel = 2, .label = labels, .text = "Enum8"};
+    ax_mt_keycol rest = {.fn = MT_K_MODULO, .by = 4}, label = {.fn = MT_K_COLUMN};
+    ax_mt_conv c = {.src = &num, .type = ax_type_make(AX_T_INT8), .kind = MT_C_INT};
+    ax_mt_conv e = {.src = &word, .type = ax_type_make(AX_T_TEXT), .kind = MT_C_ENUM};
+    ax_value seven = {.type = c.type, .u.i = 7};
+    ax_value z = {.type = e.type, .u.s = {(const uint8_t *) "z", 1}}, q = z;
+    const uint8_t two = 2, three = 3, minus = 0xfe, zero = 0;
+    ax_mt_value v2 = {&two, 1, false}, v3 = {&three, 1, false}, null = {NULL, 0, true};
+    ax_mt_value m2 = {&minus, 1, false}, v0 = {&zero, 1, false};
+
+    (void) state;
+    assert_true(ax_mt_key_may(&rest, &c, &seven, &v3, &v3));
+    assert_false(ax_mt_key_may(&rest, &c, &seven, &v2, &v2));
+    c.src = &negative;
+    assert_true(ax_mt_key_may(&rest, &c, &seven, &v2, &v2)); /* not known of signed ones */
+    q.u.s.p = (const uint8_t *) "q";
+    assert_true(ax_mt_key_may(&label, &e, &z, &m2, &v0));
+    assert_false(ax_mt_key_may(&label, &e, &z, &v0, NULL));
+    assert_true(ax_mt_key_may(&label, &e, &z, &null, NULL));
+    assert_false(ax_mt_key_may(&label, &e, &q, &m2, NULL)); /* no row has it */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +271,7 @@ int main(void)
         cmocka_unit_test(values_of_several_forms_have_no_hash),
         cmocka_unit_test(only_whole_words_are_looked_up),
         cmocka_unit_test(functions_in_keys_tell_where_a_value_is),
+        cmocka_unit_test(remainders_and_labels_tell_where_a_value_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
