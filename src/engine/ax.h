@@ -111,7 +111,24 @@ uint32_t ax_source_files(const ax_source *s);
 const ax_fmt_file *ax_source_file(const ax_source *s, uint32_t i);
 const char *ax_source_file_path(const ax_source *s, uint32_t i);
 
-/* What the listing told of file i.  false: nothing. */
+/* Is what a source knows still so, by a look at directories and opened files of the local file
+ * system?  For a host that keeps sources.  max_files > 0: at no more than so many opened ones.  Of
+ * files that were looked at the bytes are the same; the names are, unless a file system tells a
+ * change of a directory by neither mtime nor ctime.  Waits for the file system. */
+typedef enum ax_current
+{
+    AX_CURRENT_CHANGED,      /* or it cannot be told */
+    AX_CURRENT_NAMES,        /* the same names; files that were not looked at may have changed */
+    AX_CURRENT_FILES,        /* each file was opened, looked at and is the same; no directory was
+                              * listed to find it */
+} ax_current;
+ax_current ax_source_current(ax_source *s, uint32_t max_files);
+
+/* s, which is not listed yet, has much the same files as earlier, which is: their sizes, hints as
+ * long as files are not open, are taken from there, so that its listing need not look at them. */
+void ax_source_follow(ax_source *s, const ax_source *earlier);
+
+/* What the listing told of file i.  false: nothing, or of size and time that they are hints. */
 typedef struct ax_file_facts
 {
     uint64_t size;
@@ -144,7 +161,10 @@ int64_t ax_source_rows(const ax_source *s);              /* -1: a file does not 
 int64_t ax_source_bytes(const ax_source *s);
 uint32_t ax_source_splits(const ax_source *s);
 
-/* Facts about declared column col over all files, for the host's planner.  false: unknown. */
+/* Facts for the host's planner are of every n-th opened file: many cost no more than some. */
+uint32_t ax_source_facts_every(const ax_source *s);
+
+/* Facts about declared column col over these files.  false: unknown. */
 typedef struct ax_col_facts
 {
     ax_bounds bounds;        /* over all splits; rows and nulls -1 when unknown */
@@ -157,8 +177,8 @@ bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out);
 bool ax_source_split_bounds(const ax_source *s, uint32_t i, uint32_t split, uint32_t col,
                             ax_bounds *out);
 
-/* How many rows are in splits that may match this filter (columns numbered as declared)?  From
- * metadata in memory only. */
+/* About how many rows are in splits that may match this filter (columns numbered as declared)?
+ * From metadata in memory only, of these files. */
 int64_t ax_source_rows_matching(ax_source *s, ax_expr *const *conj, uint32_t nconj);
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -183,7 +203,8 @@ typedef struct ax_query_opts
     uint32_t host_rows;
     /* For ax_query_open only.  Files that may have rows that pass conj (columns numbered as
      * declared, params hold), by what is known without opening them, are opened: all of them, or,
-     * when they are more than open_files > 0, a sample of so many. */
+     * when they are more than open_files > 0, a sample of so many, but at most two for each thread.
+     * Scans read those that are open first, unless they need an order. */
     uint32_t open_files;
     ax_expr *const *conj; uint32_t nconj;
 } ax_query_opts;

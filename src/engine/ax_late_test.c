@@ -90,7 +90,7 @@ static void lanes_open_what_is_not_open(void **state)
 
             folder_begin(&f, threads, 200);
             folder_open(&f, max, NULL);
-            assert_int_equal(opened(&f), max);
+            assert_int_equal(opened(&f), max < FILES && max > 2 * threads ? 2 * threads : max);
             assert_int_equal(ax_source_rows(f.h.source[0]), FILES * ROWS); /* files are alike */
             host_plan(&f.h);
             x_scan(&f.h, 0, NULL);
@@ -189,6 +189,28 @@ static void excluded_files_are_never_opened(void **state)
     host_end(&f.h);
 }
 
+/* (E04) What was opened before the run is read first, and was not much. */
+static void a_limit_opens_no_more_than_two_for_each_thread(void **state)
+{
+    (void) state;
+    for (uint32_t threads = 1; threads <= 4; threads++)
+    {
+        uint32_t most = 2 * threads < FILES ? 2 * threads : FILES;
+        folder f;
+        ax_query *q;
+
+        folder_begin(&f, threads, 100);
+        folder_open(&f, FILES - 1, NULL);
+        host_plan(&f.h);
+        assert_non_null(ax_plan_limit(f.h.plan, x_scan(&f.h, 0, NULL), x_int8(&f.h, 1), NULL));
+        q = host_start(&f.h);
+        assert_int_equal(host_drain(&f.h, q).rows, 1);
+        assert_in_range(opened(&f), 1, most);
+        ax_query_destroy(q);
+        host_end(&f.h);
+    }
+}
+
 static void a_limit_opens_few(void **state)
 {
     folder f;
@@ -280,6 +302,7 @@ int main(void)
         cmocka_unit_test(winners_of_late_files_are_found),
         cmocka_unit_test(excluded_files_are_never_opened),
         cmocka_unit_test(a_limit_opens_few),
+        cmocka_unit_test(a_limit_opens_no_more_than_two_for_each_thread),
         cmocka_unit_test(failures_name_the_file),
         cmocka_unit_test(late_openings_are_shared_and_stopped),
     };

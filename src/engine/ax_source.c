@@ -116,6 +116,7 @@ void ax_source_destroy(ax_source *s)
     if (s == NULL)
         return;
     ax_snapshot_unref(s->snap);
+    ax_snapshot_unref(s->earlier);
     ax_arena_destroy(s->arena);
     ax_obj_free(s);
 }
@@ -245,7 +246,15 @@ const char *ax_source_format(const ax_source *s)
     return format != NULL ? format->name : "";
 }
 
-int64_t ax_source_bytes(const ax_source *s) { return s->snap != NULL ? s->snap->bytes : 0; }
+int64_t ax_source_bytes(const ax_source *s)
+{
+    ax_opened sum;
+
+    if (s->snap == NULL)
+        return 0;
+    sum = ax_snapshot_opened(s->snap);
+    return s->snap->bytes - sum.bytes + sum.bytes_now;
+}
 
 /* Of files that are not open, by their size. */
 static double rows_per_byte(const ax_opened *sum)
@@ -273,6 +282,15 @@ uint32_t ax_source_splits(const ax_source *s)
         return 0;
     sum = ax_snapshot_opened(s->snap);
     return sum.splits + (s->snap->nfiles - sum.files);
+}
+
+#define FACTS_FILES 64u
+
+uint32_t ax_source_facts_every(const ax_source *s)
+{
+    uint32_t n = s->snap != NULL ? ax_snapshot_opened(s->snap).files : 0;
+
+    return n > FACTS_FILES ? (n + FACTS_FILES - 1) / FACTS_FILES : 1;
 }
 
 /* Widen `all` by one split's bounds; `first`: it has none yet. */
@@ -400,6 +418,7 @@ bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out)
 {
     bool known = true, first = true;
     fixed_values fixed = {.n = 0};
+    uint32_t every = ax_source_facts_every(s), nopen = 0;
     ax_opened sum;
     double rows = 0;
 
@@ -420,7 +439,7 @@ bool ax_source_col_facts(const ax_source *s, uint32_t col, ax_col_facts *out)
             rows += file != NULL && file->nrows >= 0 ? (double) file->nrows
                                                      : (double) f->size * rows_per_byte(&sum);
         }
-        else if (file != NULL)
+        else if (file != NULL && nopen++ % every == 0)
         {
             known = file_facts(f, file, col, &first, out) && known;
             rows += file->nrows > 0 ? (double) file->nrows : 0;
@@ -473,32 +492,50 @@ bool ax_source_split_bounds(const ax_source *s, uint32_t i, uint32_t split, uint
     return true;
 }
 
+/* Rows of one opened file in splits that may match. */
+static double file_matching(const ax_snapfile *f, const ax_fmt_file *file, const ax_filter *filter)
+{
+    double rows = 0;
+
+    for (uint32_t sp = 0; sp < file->nsplits; sp++)
+    {
+        split_ref ref = {f, sp};
+        ax_stats_src src = {.self = &ref, .bounds = split_bounds};
+        ax_split split;
+
+        memset(&split, 0, sizeof split);
+        file->format->split(file, sp, &split);
+        if (ax_filter_match(filter, &src) != AX_MATCH_NONE)
+            rows += split.nrows > 0 ? (double) split.nrows : 0;
+    }
+    return rows;
+}
+
 static int64_t rows_matching(const ax_source *s, const ax_filter *f)
 {
     ax_opened sum = ax_snapshot_opened(s->snap);
-    double rows = 0;
+    uint32_t every = ax_source_facts_every(s), nopen = 0;
+    double closed = 0, open = 0, asked = 0, matching = 0;
 
     for (uint32_t i = 0; i < s->snap->nfiles; i++)
     {
-        const ax_fmt_file *file = ax_snapfile_file(&s->snap->file[i]);
+        const ax_snapfile *sf = &s->snap->file[i];
+        const ax_fmt_file *file = ax_snapfile_file(sf);
+        double rows = file != NULL && file->nrows > 0 ? (double) file->nrows : 0;
 
-        if (ax_snapfile_excluded(&s->snap->file[i], f))
+        if (ax_snapfile_excluded(sf, f))
             continue;
         if (file == NULL)
-            rows += (double) s->snap->file[i].size * rows_per_byte(&sum);
-        for (uint32_t sp = 0; file != NULL && sp < file->nsplits; sp++)
-        {
-            split_ref ref = {&s->snap->file[i], sp};
-            ax_stats_src src = {.self = &ref, .bounds = split_bounds};
-            ax_split split;
-
-            memset(&split, 0, sizeof split);
-            file->format->split(file, sp, &split);
-            if (ax_filter_match(f, &src) != AX_MATCH_NONE)
-                rows += split.nrows > 0 ? (double) split.nrows : 0;
-        }
+            closed += (double) sf->size * rows_per_byte(&sum);
+        open += rows;
+        if (file == NULL || nopen++ % every != 0)
+            continue;
+        asked += rows;
+        matching += file_matching(sf, file, f);
     }
-    return (int64_t) rows;
+    if (asked > 0 && every > 1)
+        matching *= open / asked;
+    return (int64_t) (closed + matching);
 }
 
 int64_t ax_source_rows_matching(ax_source *s, ax_expr *const *conj, uint32_t nconj)

@@ -183,18 +183,24 @@ typedef struct AfdwTable
 	int			natts;
 	int		   *ord;			/* [natts + 1] attribute number to column, -1: dropped */
 	ax_source  *source;
-	TimestampTz statement;		/* start of the statement that opened the files */
-	const void *owner;			/* planner run or executor state that listed the files */
-	bool		handoff;		/* planned, not executed yet */
+	bool		nested;			/* some column may have a composite type */
+	bool		parsed;			/* values of columns come from input functions */
+	int			listing;		/* number of source among all of this process */
+	TimestampTz statement;		/* start of the statement that used it last */
+	const void *owner;			/* planner run or executor state that did; NULL: it has ended */
+	bool		handoff;		/* it planned with files as they are now, and may execute so */
 	int			users;			/* scans that run */
 } AfdwTable;
 
 /*
- * The table with its files opened, referenced until CurrentMemoryContext is
+ * The table with its files listed, referenced until CurrentMemoryContext is
  * reset.  Scans of one statement share one listing: owner is the planner run
- * (PlannerGlobal) or the executor's state.
+ * (PlannerGlobal) or the executor's state.  Planning may be content with an
+ * earlier listing; execution takes over what its plan was made with, the plan
+ * says its number, only if that tells of the files as they are.
  */
-extern AfdwTable *afdw_table_open(Oid relid, const void *owner, bool executing);
+extern AfdwTable *afdw_table_plan(Oid relid, const void *owner);
+extern AfdwTable *afdw_table_execute(Oid relid, const void *owner, int listing);
 
 /* Opens the files that may have rows for a condition, or a sample of many; see files.c. */
 extern bool afdw_table_open_files(AfdwTable *table, ax_expr **conj, int nconj,
@@ -293,6 +299,7 @@ typedef struct AfdwDesc
 	List	   *zones;			/* of Expr: names of time zones, parameters behind params */
 	List	   *hosts;			/* of Expr: what PostgreSQL computes for the engine */
 	List	   *skipped;		/* of (what, reason): Expr or String, String */
+	int			listing;		/* number of the listing that it was planned with */
 } AfdwDesc;
 
 /* A description turned into a plan of the engine. */

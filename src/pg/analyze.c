@@ -188,9 +188,9 @@ run(AfdwTable *table, Sample *s, TupleDesc tupdesc, MemoryContext cxt)
 
 /* The table with all of its files open: how many rows there are is told exactly. */
 static AfdwTable *
-open_table(Relation rel, bool executing)
+open_table(Relation rel)
 {
-	AfdwTable  *table = afdw_table_open(RelationGetRelid(rel), rel, executing);
+	AfdwTable  *table = afdw_table_execute(RelationGetRelid(rel), rel, 0);
 
 	afdw_query_end(afdw_query_open(table->source, &table->opts));
 	return table;
@@ -200,7 +200,7 @@ static int
 acquire(Relation rel, int elevel, HeapTuple *rows, int wanted, double *totalrows,
 		double *totaldeadrows)
 {
-	AfdwTable  *table = open_table(rel, true);
+	AfdwTable  *table = open_table(rel);
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "analytics_fdw analyze",
 											  ALLOCSET_DEFAULT_SIZES);
 	Sample		s;
@@ -232,9 +232,10 @@ acquire(Relation rel, int elevel, HeapTuple *rows, int wanted, double *totalrows
 bool
 afdw_analyze(Relation rel, AcquireSampleRowsFunc *func, BlockNumber *totalpages)
 {
-	AfdwTable  *table = open_table(rel, false);
+	AfdwTable  *table = open_table(rel);
 	int64		pages = ax_source_bytes(table->source) / BLCKSZ + 1;
 
+	afdw_table_done(table);
 	*func = acquire;
 	*totalpages = (BlockNumber) Min(pages, 1000000000);
 	return true;

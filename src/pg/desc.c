@@ -21,7 +21,7 @@
 
 #include "afdw.h"
 
-#define DESC_VERSION 2
+#define DESC_VERSION 3
 
 /* A copy whose lists can be extended without changing the original's. */
 AfdwDesc *
@@ -65,6 +65,7 @@ afdw_desc_save(const AfdwDesc *d)
 	l = lappend(l, d->skipped);
 	l = lappend(l, d->hosts);
 	l = lappend(l, d->zones);
+	l = lappend(l, makeInteger(d->listing));
 	return l;
 }
 
@@ -74,7 +75,7 @@ afdw_desc_load(List *l)
 	AfdwDesc   *d = palloc0(sizeof(AfdwDesc));
 	int			flags;
 
-	if (list_length(l) != 16 || intVal(linitial(l)) != DESC_VERSION)
+	if (list_length(l) != 17 || intVal(linitial(l)) != DESC_VERSION)
 		elog(ERROR, "analytics_fdw: the plan is of another version of the extension");
 	d->varno = (Index) intVal(lsecond(l));
 	flags = intVal(lthird(l));
@@ -96,6 +97,7 @@ afdw_desc_load(List *l)
 	d->skipped = list_nth(l, 13);
 	d->hosts = list_nth(l, 14);
 	d->zones = list_nth(l, 15);
+	d->listing = intVal(list_nth(l, 16));
 	return d;
 }
 

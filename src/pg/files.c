@@ -213,6 +213,7 @@ fix_partitions(AfdwTable *table)
 		if (values != last)		/* files of one directory share them */
 			n = partition_values(table, i, fixed);
 		last = values;
+		table->parsed = table->parsed || n > 0;
 		if (n > 0 &&
 			ax_source_fix(table->source, i, fixed, (uint32) n, &err) != AX_OK)
 			afdw_ereport(&err);

@@ -253,7 +253,8 @@ afdw_get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	fpinfo->base = rel;
 	fpinfo->desc = palloc0(sizeof(AfdwDesc));
 	fpinfo->desc->varno = rel->relid;
-	fpinfo->table = afdw_table_open(relid, root->glob, false);
+	fpinfo->table = afdw_table_plan(relid, root->glob);
+	fpinfo->desc->listing = fpinfo->table->listing;
 
 	classify(root, rel, fpinfo, &conj, &nconj);
 	if (!afdw_table_open_files(fpinfo->table, conj, nconj, NULL, &err))

@@ -216,7 +216,7 @@ afdw_scan_start(ForeignScanState *node)
 	if (scan->table == NULL)
 	{
 		old = MemoryContextSwitchTo(estate->es_query_cxt);
-		scan->table = afdw_table_open(scan->relid, estate, true);
+		scan->table = afdw_table_execute(scan->relid, estate, scan->desc->listing);
 		scan->plan_cxt = AllocSetContextCreate(estate->es_query_cxt, "analytics_fdw plan",
 											   ALLOCSET_DEFAULT_SIZES);
 		MemoryContextSwitchTo(old);

@@ -5,10 +5,16 @@
  *
  * An AfdwTable is a definition (options, columns) with its files listed, and
  * opened as far as they are wanted (files.c).  Per backend the last one of each
- * relation is kept: what planning opened is what execution reads, and two scans
- * of one statement see the same files.  A later statement lists the files
- * again; footers come from the engine's cache then, which checks that the files
- * are still the same.
+ * relation is kept: what planning listed is what execution reads, and two scans
+ * of one statement see the same files.
+ *
+ * A later statement plans with what is kept, as long as directories and some of
+ * the opened files look as they did: a plan must be right whatever the files
+ * are, since it may be executed later.  It executes with files as they are
+ * then.  They are listed again, unless a look at each of them has told all that
+ * a listing would; sizes of files that are not new are remembered, and footers
+ * come from the engine's cache, which checks that the files are still the same.
+ * (docs/decisions/0015-planning-with-a-kept-listing.md)
  *
  * References: one of the cache, one of each memory context that uses the
  * table (released by its reset callback).  Invalidation messages only mark an
@@ -43,16 +49,25 @@ typedef struct AfdwEntry
 	AfdwTable  *table;			/* counted reference, or NULL */
 } AfdwEntry;
 
+/* A reference of a memory context. */
+typedef struct AfdwTableRef
+{
+	MemoryContextCallback callback;
+	AfdwTable  *table;
+	const void *owner;			/* lives no longer than the context; NULL: nobody */
+} AfdwTableRef;
+
+#define CHECK_OPEN_MAX 32		/* so many opened files planning looks at again */
+
 static HTAB *cache = NULL;
 static bool stale = false;		/* some entry may be invalid */
+static bool any_nested = false; /* some table has, or had, columns of composite types */
 
 /* ---- references ---------------------------------------------------------- */
 
 static void
-table_unref(void *arg)
+table_unref(AfdwTable *table)
 {
-	AfdwTable  *table = (AfdwTable *) arg;
-
 	if (--table->refs > 0)
 		return;
 	/* At backend exit the engine goes first, and takes everything with it. */
@@ -62,14 +77,27 @@ table_unref(void *arg)
 }
 
 static void
-table_ref(AfdwTable *table)
+ref_callback(void *arg)
 {
-	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+	AfdwTableRef *ref = (AfdwTableRef *) arg;
 
-	callback->func = table_unref;
-	callback->arg = table;
+	/* another owner may get the same address */
+	if (ref->owner && ref->table->owner == ref->owner)
+		ref->table->owner = NULL;
+	table_unref(ref->table);
+}
+
+static void
+table_ref(AfdwTable *table, const void *owner)
+{
+	AfdwTableRef *ref = palloc0(sizeof(AfdwTableRef));
+
+	ref->table = table;
+	ref->owner = owner;
+	ref->callback.func = ref_callback;
+	ref->callback.arg = ref;
 	table->refs++;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &ref->callback);
 }
 
 /* ---- invalidation -------------------------------------------------------- */
@@ -77,29 +105,30 @@ table_ref(AfdwTable *table)
 static void
 relation_changed(Datum arg, Oid relid)
 {
+	HASH_SEQ_STATUS seq;
+	AfdwEntry  *entry;
+
 	if (cache == NULL)
 		return;
 	if (OidIsValid(relid))
 	{
-		AfdwEntry  *entry = hash_search(cache, &relid, HASH_FIND, NULL);
-
+		entry = hash_search(cache, &relid, HASH_FIND, NULL);
 		if (entry && entry->table)
 		{
 			entry->table->valid = false;
 			stale = true;
 		}
+		if (entry || !any_nested)
+			return;
 	}
-	else
-	{
-		HASH_SEQ_STATUS seq;
-		AfdwEntry  *entry;
-
-		hash_seq_init(&seq, cache);
-		while ((entry = hash_seq_search(&seq)) != NULL)
-			if (entry->table)
-				entry->table->valid = false;
-		stale = true;
-	}
+	/* what is not known may be the composite type of a column */
+	hash_seq_init(&seq, cache);
+	while ((entry = hash_seq_search(&seq)) != NULL)
+		if (entry->table && (!OidIsValid(relid) || entry->table->nested))
+		{
+			entry->table->valid = false;
+			stale = true;
+		}
 }
 
 /* Forgets what is invalid: nobody will ask for a dropped table again. */
@@ -268,6 +297,9 @@ define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, Lis
 	col->typid = att->atttypid;
 	col->typmod = att->atttypmod;
 	col->collation = att->attcollation;
+	table->nested = table->nested || type_is_rowtype(getBaseType(col->typid)) ||
+		type_is_array_domain(col->typid);
+	any_nested = any_nested || table->nested;
 	col->pushable = afdw_type(att->atttypid, att->atttypmod, att->attcollation, &col->type,
 							  &col->obstacle);
 	col->name = s->name = pstrdup(NameStr(att->attname));
@@ -308,7 +340,10 @@ define_column(AfdwTable *table, Form_pg_attribute att, const ax_value *zone, Lis
 	else if (co.virt == AX_VIRT_NONE && s->npath == 1 && table->opts.hive != AFDW_HIVE_OFF)
 		col->key = s->path[0];
 	if (co.deflt)
+	{
 		s->deflt = default_value(col, co.deflt);
+		table->parsed = true;
+	}
 }
 
 /*
@@ -511,10 +546,11 @@ afdw_files_gone(const AfdwTable *table, const ax_error *err, int *tries)
 	return true;
 }
 
-/* The table as it is defined, and its files as they are now. */
+/* The table as it is defined, and its files as they are now; earlier: as it was once, or NULL. */
 static AfdwTable *
-list_anew(Oid relid)
+list_anew(Oid relid, const void *owner, const AfdwTable *earlier)
 {
+	static int	listings = 0;
 	ax_error	err;
 	int			tries = 0;
 
@@ -523,7 +559,10 @@ list_anew(Oid relid)
 		AfdwTable  *table = table_define(relid);
 
 		MemoryContextSetParent(table->cxt, CacheMemoryContext);
-		table_ref(table);		/* destroys the source if opening fails */
+		table_ref(table, owner);	/* destroys the source if opening fails */
+		table->listing = listings = listings % PG_INT32_MAX + 1;
+		if (earlier && afdw_enable_listing_cache)
+			ax_source_follow(table->source, earlier->source);
 		if (afdw_files_list(table, &err))
 			return table;
 		if (!afdw_files_gone(table, &err, &tries))
@@ -531,12 +570,10 @@ list_anew(Oid relid)
 	}
 }
 
-AfdwTable *
-afdw_table_open(Oid relid, const void *owner, bool executing)
+static AfdwEntry *
+find_entry(Oid relid)
 {
 	AfdwEntry  *entry;
-	AfdwTable  *table;
-	TimestampTz now = GetCurrentStatementStartTimestamp();
 	bool		found;
 
 	if (cache == NULL)
@@ -547,33 +584,98 @@ afdw_table_open(Oid relid, const void *owner, bool executing)
 		ctl.entrysize = sizeof(AfdwEntry);
 		cache = hash_create("analytics_fdw tables", 32, &ctl, HASH_ELEM | HASH_BLOBS);
 	}
-
 	forget_invalid();
-	entry = hash_search(cache, &relid, HASH_FIND, NULL);
-	table = entry ? entry->table : NULL;
-	if (table && table->valid && table->statement == now &&
-		(table->owner == owner || (executing && table->handoff)))
+	entry = hash_search(cache, &relid, HASH_ENTER, &found);
+	if (!found)
+		entry->table = NULL;
+	return entry;
+}
+
+/* Lists a table anew, and keeps it. */
+static AfdwTable *
+replace(Oid relid, const void *owner, AfdwTable *earlier)
+{
+	AfdwTable  *table;
+	AfdwEntry  *entry;
+
+	if (earlier)
+		earlier->refs++;		/* the entry may go while catalogs are read */
+	PG_TRY();
 	{
-		/* the same listing serves this user too */
-		table_ref(table);
+		table = list_anew(relid, owner, earlier);
+	}
+	PG_FINALLY();
+	{
+		if (earlier)
+			table_unref(earlier);
+	}
+	PG_END_TRY();
+	entry = find_entry(relid);
+	if (entry->table)
+		table_unref(entry->table);
+	entry->table = table;
+	table->refs++;
+	return table;
+}
+
+/* Is what is kept of a table still so?  Its definition is, or it would not be kept. */
+static ax_current
+still_current(AfdwTable *table)
+{
+	if (!afdw_enable_listing_cache || table->opts.files_func)
+		return AX_CURRENT_CHANGED;
+	check_owner(table->relid);
+	afdw_check_directories(table->opts.paths);
+	/* that files are sorted is proved by all of them */
+	return ax_source_current(table->source, table->opts.sorted ? 0 : CHECK_OPEN_MAX);
+}
+
+AfdwTable *
+afdw_table_plan(Oid relid, const void *owner)
+{
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	AfdwTable  *table = find_entry(relid)->table;
+	ax_current	how;
+
+	if (table && table->valid && table->statement == now && table->owner == owner)
+	{
+		table_ref(table, owner);
+		return table;
+	}
+	how = table && table->valid ? still_current(table) : AX_CURRENT_CHANGED;
+	if (how == AX_CURRENT_CHANGED)
+	{
+		table = replace(relid, owner, table);
+		table->handoff = true;
 	}
 	else
 	{
-		table = list_anew(relid);
-		table->statement = now;
-
-		entry = hash_search(cache, &relid, HASH_ENTER, &found);
-		if (!found)
-			entry->table = NULL;
-		if (entry->table)
-			table_unref(entry->table);
-		entry->table = table;
-		table->refs++;
+		table_ref(table, owner);
+		table->handoff = how == AX_CURRENT_FILES && !table->parsed;
 	}
+	table->statement = now;
 	table->owner = owner;
-	table->handoff = !executing;
-	if (executing)
-		table->users++;
+	return table;
+}
+
+AfdwTable *
+afdw_table_execute(Oid relid, const void *owner, int listing)
+{
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	AfdwTable  *table = find_entry(relid)->table;
+
+	/* the plan's listing, or that of another scan of the statement; else what a look proves */
+	if (table && table->valid &&
+		((table->statement == now &&
+		  (table->owner == owner || (table->handoff && table->listing == listing))) ||
+		 (!table->parsed && still_current(table) == AX_CURRENT_FILES)))
+		table_ref(table, owner);
+	else
+		table = replace(relid, owner, table);
+	table->statement = now;
+	table->owner = owner;
+	table->handoff = false;
+	table->users++;
 	return table;
 }
 

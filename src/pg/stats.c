@@ -103,20 +103,27 @@ static int
 collect_edges(AfdwTable *table, uint32 col, Edge **out)
 {
 	uint32		splits = ax_source_splits(table->source);
-	uint32		step = splits / HIST_SPLITS + 1;
-	uint32		i = 0;
+	uint32		every = ax_source_facts_every(table->source);
+	uint32		step = splits / every / HIST_SPLITS + 1;
+	uint32		room,
+				i = 0,
+				nopen = 0;
 	int			n = 0;
 
-	*out = palloc(sizeof(Edge) * (splits / step + 1) * 2);
+	room = splits / step + 1;
+	*out = palloc(sizeof(Edge) * room * 2);
 	for (uint32 f = 0; f < ax_source_files(table->source); f++)
 	{
 		const ax_fmt_file *file = ax_source_file(table->source, f);
 
+		if (file && nopen++ % every != 0)
+			continue;
 		for (uint32 split = 0; file && split < file->nsplits; split++)
 		{
 			ax_bounds	b;
 
-			if (i++ % step == 0 &&
+			/* scans that run may open files meanwhile */
+			if (i++ % step == 0 && room-- > 0 &&
 				!(ax_source_split_bounds(table->source, f, split, col, &b) &&
 				  add_edges(&b, *out, &n)))
 				return 0;
@@ -131,6 +138,8 @@ double
 afdw_stats_probe_share(AfdwTable *table, uint32 col)
 {
 	ax_col_facts facts;
+	uint32		every = ax_source_facts_every(table->source);
+	uint32		nopen = 0;
 	double		range,
 				rows = 0,
 				covered = 0;
@@ -145,6 +154,8 @@ afdw_stats_probe_share(AfdwTable *table, uint32 col)
 	{
 		const ax_fmt_file *file = ax_source_file(table->source, f);
 
+		if (file && nopen++ % every != 0)
+			continue;
 		for (uint32 split = 0; file && split < file->nsplits; split++)
 		{
 			ax_bounds	b;

@@ -56,13 +56,15 @@ ax_budget *ax_cache_budget(ax_cache *c);  /* account of the metadata */
 typedef struct ax_snapfile
 {
     const char *path;
-    uint64_t size;         /* as listed */
+    uint64_t size;         /* as listed, or remembered from an earlier look: a hint */
     const ax_lake_file *lake;    /* in the snapshot's arena: what the lake knows, its partition */
     const ax_fixed_col *fixed;   /* [nfixed] columns whose value is known without opening: of the
                                   * partition, the name, the size.  Set before queries run */
     uint32_t nfixed;
     _Atomic(ax_fmt_file *) file; /* a reference */
-    ax_fmt_bind *bind;     /* NULL when no columns are declared; valid once file is not NULL */
+    ax_fmt_bind *bind;     /* NULL: no columns are declared.  Valid once file is not NULL, as are */
+    ax_io_id id;           /* the version that was opened, */
+    bool settled;          /* and whether a later change would show in it */
 } ax_snapfile;
 
 static inline ax_fmt_file *ax_snapfile_file(const ax_snapfile *f)
@@ -78,7 +80,8 @@ typedef struct ax_opened
 {
     uint32_t files, splits;
     int64_t rows;             /* -1: one does not know */
-    int64_t bytes;
+    int64_t bytes;            /* as listed */
+    int64_t bytes_now;        /* as opened */
 } ax_opened;
 
 /* The files of a source at one moment, shared by the source and its queries; immutable but for
@@ -90,6 +93,9 @@ typedef struct ax_snapshot
     ax_snapfile *file;        /* [nfiles] sorted by path */
     uint32_t nfiles;
     int64_t bytes;            /* of all files */
+    const ax_lake_watch *watch; /* [nwatch] see ax_lake_event */
+    uint32_t nwatch;
+    bool watched;
     pthread_mutex_t lock;     /* guards publishing and all below */
     ax_bind_arena *binds;
     struct ax_opened sum;
@@ -111,6 +117,8 @@ typedef struct ax_source
     uint32_t nhidden;          /* columns behind the declared ones that this takes, */
     const ax_final *final;     /* and how; NULL: not listed yet, or no files */
     ax_snapshot *snap;         /* NULL before the first open; changed by the host's thread only */
+    ax_snapshot *earlier;      /* a reference to that of another source, or NULL: what its files
+                                * were like helps the listing */
 } ax_source;
 
 void ax_snapshot_unref(ax_snapshot *s); /* NULL is allowed */

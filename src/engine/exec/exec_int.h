@@ -158,6 +158,7 @@ typedef struct ax_opener
     ax_fmt_op *op;
     ax_fmt_event ev;
     ax_io_id id;
+    int64_t begin_ns;         /* by the clock of files */
     ax_io_known known;        /* for req[0] */
 } ax_opener;
 
@@ -182,9 +183,9 @@ typedef struct ax_scan
     uint32_t live_col;           /* position */
     bool live_nulls;
     pthread_mutex_t live_lock;   /* guards tightening and sums of meta */
-    ax_work *work;               /* [nwork] in file order */
+    ax_work *work;               /* [nwork] in file order; unless gradual, open files first */
     uint32_t nwork;
-    uint32_t *split0;            /* [nfiles] number of the file's first split in the query */
+    uint32_t *split0;            /* [nfiles + 1] number of the file's first split in the query */
     uint32_t nexcluded;          /* files left out by what is known without opening them */
     _Atomic uint32_t *gone;      /* [nfiles] splits of the file that statistics removed */
     _Atomic uint32_t cursor;     /* next work item; one addition per morsel */
@@ -433,6 +434,7 @@ ax_status ax_late_read(ax_lane *l, ax_go *go) AX_MUST_USE;
 ax_status ax_late_rows(ax_lane *l, ax_batch **out, ax_go *go) AX_MUST_USE;
 void ax_late_free(ax_late *l); /* no job may run */
 /* No file of so many bytes has more splits: what is told of one takes bytes. */
+#define AX_LATE_SPLITS ((uint64_t) 1 << 31)
 static inline uint64_t ax_late_room(uint64_t bytes) { return bytes / 4 + 64; }
 
 /* sample.c: the work list of a scan that wants some rows; file: [nfiles] NULL: not open. */

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
-#define SPLITS_MAX ((uint64_t) 1 << 31)
 #define STRETCH_ROWS 256u /* a split with more winners than that is worth a second piece */
 #define GROUP_COLUMNS 8u
 
@@ -240,7 +239,7 @@ static bool numbers_suffice(const ax_snapshot *s)
 
     for (uint32_t i = 0; i < s->nfiles; i++)
         n += ax_late_room(s->file[i].size);
-    return n < SPLITS_MAX;
+    return n < AX_LATE_SPLITS;
 }
 
 ax_status ax_late_plan(ax_task *t, ax_arena *a, const ax_node *n, ax_sort_key *key, uint32_t nkeys,

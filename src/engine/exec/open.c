@@ -10,8 +10,13 @@
 #include "exec/exec_int.h"
 
 #include <string.h>
+#include <time.h>
 
 #define SNIFF_BYTES 16u
+
+/* A file that was changed later than this before it was looked at may change again and keep its
+ * times: clocks of file systems tick as slowly as that. */
+#define SETTLED_NS INT64_C(2000000000)
 
 enum { OPEN_STAT, OPEN_ASKED, OPEN_OPENED, OPEN_SNIFFED, OPEN_STEP, OPEN_DONE };
 
@@ -25,10 +30,21 @@ static const char *options_of(const ax_opener *o)
     return of_file != NULL ? of_file : o->src->options;
 }
 
+/* May the version be taken for the same bytes later?  Remote ones have no such times. */
+static bool settled(const ax_opener *o)
+{
+    int64_t last = o->id.mtime_ns > o->id.ctime_ns ? o->id.mtime_ns : o->id.ctime_ns;
+
+    return o->id.etag[0] != '\0' || last < o->begin_ns - SETTLED_NS;
+}
+
 /* ---- the snapshot ---------------------------------------------------------------------------- */
 
-static void publish(ax_snapshot *s, ax_snapfile *f, ax_fmt_file *file, ax_fmt_bind *bind)
+static void publish(const ax_opener *o, ax_fmt_file *file, ax_fmt_bind *bind)
 {
+    ax_snapshot *s = o->snap;
+    ax_snapfile *f = file_of(o);
+
     pthread_mutex_lock(&s->lock);
     if (ax_snapfile_file(f) == NULL)
     {
@@ -36,7 +52,10 @@ static void publish(ax_snapshot *s, ax_snapfile *f, ax_fmt_file *file, ax_fmt_bi
         s->sum.splits += file->nsplits;
         s->sum.rows = s->sum.rows < 0 || file->nrows < 0 ? -1 : s->sum.rows + file->nrows;
         s->sum.bytes += (int64_t) f->size;
+        s->sum.bytes_now += (int64_t) (o->format->directory ? f->size : o->id.size);
         f->bind = bind;
+        f->id = o->id;
+        f->settled = settled(o);
         atomic_store_explicit(&f->file, file, memory_order_release);
         file = NULL;
     }
@@ -99,7 +118,7 @@ static ax_status bind_file(ax_task *t, ax_opener *o, ax_fmt_file *file)
         ax_fmt_file_unref(file);
         return st;
     }
-    publish(o->snap, f, file, bind);
+    publish(o, file, bind);
     o->state = OPEN_DONE;
     return AX_OK;
 }
@@ -216,7 +235,8 @@ static ax_status step(ax_task *t, ax_opener *o)
     ax_io_file_drop_tail(o->io);
     ax_io_file_unref(o->io);
     o->io = NULL;
-    ax_cache_put(o->env->cache, path, o->format, options_of(o), &o->id, o->ev.file);
+    if (settled(o))
+        ax_cache_put(o->env->cache, path, o->format, options_of(o), &o->id, o->ev.file);
     return bind_file(t, o, o->ev.file);
 }
 
@@ -242,6 +262,10 @@ static ax_status advance(ax_task *t, ax_opener *o)
 
 void ax_opener_begin(ax_opener *o, uint32_t i)
 {
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    o->begin_ns = (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
     o->i = i;
     o->state = OPEN_STAT;
     ax_arena_reset(o->scratch);

@@ -66,12 +66,26 @@ static uint32_t ranges_of(const totals *all, const ax_split *sp, uint32_t lanes)
     return rows == 0 ? 1 : (uint32_t) ((sp->nrows + rows - 1) / rows);
 }
 
+/* Where rows are found by the numbers of splits: what each file that is not open may get besides
+ * the room for what its size promises, since it may have been replaced by a larger one. */
+static uint64_t spare_room(const ax_scan *s)
+{
+    uint64_t n = 0;
+
+    if (!s->late)
+        return 0;
+    for (uint32_t f = 0; f < s->snap->nfiles; f++)
+        n += ax_late_room(s->snap->file[f].size);
+    return n < AX_LATE_SPLITS ? (AX_LATE_SPLITS - n) / (s->snap->nfiles + (uint64_t) 1) : 0;
+}
+
 /* Leave out what cannot match; count the rest, and number its splits.  Numbers only have to ascend:
  * a file that is not open gets room by its size, enough for all where rows are found by them. */
 static void take_files(ax_exec *x, ax_scan *s, ax_fmt_file **file, bool *left_out, totals *all)
 {
     const ax_snapshot *snap = s->snap;
     bool excludes = s->prune != NULL && (x->o.allow & AX_ALLOW_PARTITION) != 0;
+    uint64_t spare = spare_room(s);
 
     for (uint32_t f = 0; f < snap->nfiles; f++)
     {
@@ -86,11 +100,12 @@ static void take_files(ax_exec *x, ax_scan *s, ax_fmt_file **file, bool *left_ou
         all->splits += file[f] != NULL ? file[f]->nsplits : 1;
         all->rows += file[f] != NULL && file[f]->nrows > 0 ? (uint64_t) file[f]->nrows : 0;
         if (s->late)
-            room = ax_late_room(size);
+            room = ax_late_room(size) + spare;
         else if (room > 65536)
             room = 65536;
         all->ids += file[f] != NULL ? file[f]->nsplits : room;
     }
+    s->split0[snap->nfiles] = (uint32_t) all->ids;
     atomic_fetch_add_explicit(&x->files_pruned[AX_PRUNED_PARTITION], s->nexcluded,
                               memory_order_relaxed);
 }
@@ -179,6 +194,12 @@ static void add_splits(ax_scan *s, uint32_t f, const ax_fmt_file *file, const to
     }
 }
 
+/* A file that is not open, as one item. */
+static void add_closed(ax_scan *s, uint32_t f)
+{
+    s->work[s->nwork++] = (ax_work){.file = f, .split = AX_SPLIT_ALL};
+}
+
 /* Inputs of a merge: each split of a file that is open, other files as a whole. */
 static ax_status plan_merged(ax_exec *x, ax_scan *s, ax_fmt_file *const *file,
                              const bool *left_out, const totals *all)
@@ -195,7 +216,7 @@ static ax_status plan_merged(ax_exec *x, ax_scan *s, ax_fmt_file *const *file,
         bool whole = file[f] == NULL || s->whole_files;
 
         if (!left_out[f] && whole)
-            s->work[s->nwork++] = (ax_work){.file = f, .split = AX_SPLIT_ALL};
+            add_closed(s, f);
         for (uint32_t i = 0; !whole && i < file[f]->nsplits; i++)
             s->work[s->nwork++] = (ax_work){.file = f, .split = i};
         opened += whole ? 0 : file[f]->nsplits;
@@ -247,8 +268,11 @@ ax_status ax_scan_plan(ax_exec *x, ax_scan *s, uint32_t *nlanes)
     for (uint32_t f = 0; f < snap->nfiles; f++)
         if (file[f] != NULL)
             add_splits(s, f, file[f], &all, lanes);
-        else if (!left_out[f])
-            s->work[s->nwork++] = (ax_work){.file = f, .split = AX_SPLIT_ALL};
+        else if (!left_out[f] && s->gradual)
+            add_closed(s, f);
+    for (uint32_t f = 0; f < snap->nfiles && !s->gradual; f++)
+        if (file[f] == NULL && !left_out[f])
+            add_closed(s, f); /* a scan that ends early should not open them */
     AX_TRY(add_copies(x, s, &all, lanes));
     atomic_fetch_add_explicit(&x->splits, opened, memory_order_relaxed);
     *nlanes = s->nwork < most ? (s->nwork > 0 ? s->nwork : 1) : most;
@@ -560,13 +584,19 @@ static void reset(ax_lane *l)
 }
 
 /* The file of the item was opened: its first split comes next. */
-static void opened(ax_lane *l)
+static ax_status opened(ax_lane *l)
 {
+    const ax_scan *s = l->stage->scan;
+    uint32_t nsplits = ax_snapfile_file(file_of(l))->nsplits;
+    const uint32_t *room = &s->split0[l->rd->work.file];
+
+    AX_CHECK(&l->task, !s->late || nsplits <= room[1] - room[0], AX_ECHANGED,
+             "file grew while it was read");
     l->rd->whole_file = true;
     l->rd->work.split = UINT32_MAX; /* one before 0 */
     l->rd->scan_state = AX_SCAN_CLAIM;
-    atomic_fetch_add_explicit(&l->stage->x->splits, ax_snapfile_file(file_of(l))->nsplits,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->stage->x->splits, nsplits, memory_order_relaxed);
+    return AX_OK;
 }
 
 /* Open the file of the item, if that is still to be done, and go on with all its splits. */
@@ -687,7 +717,7 @@ static ax_status scan_next(ax_lane *l, ax_batch **out, ax_go *go)
             ax_stage_more(l);
             return AX_OK;
         }
-        opened(l);
+        AX_TRY(opened(l));
         *go = AX_GO_ON;
         return AX_OK;
     }

@@ -159,35 +159,45 @@ static ax_status make_lane(struct ax_opening *o, open_lane *l)
 
 typedef struct sized { uint32_t file; uint64_t size; } sized;
 
-static int by_size(const void *pa, const void *pb)
+/* Move the `large` largest of n files to the front; the others stay in their order. */
+static void large_first(sized *may, uint32_t n, uint32_t large)
 {
-    const sized *a = (const sized *) pa, *b = (const sized *) pb;
+    for (uint32_t k = 0; k < large; k++)
+    {
+        uint32_t best = k;
+        sized taken;
 
-    if (a->size != b->size)
-        return a->size > b->size ? -1 : 1;
-    return a->file < b->file ? -1 : 1;
+        for (uint32_t i = k + 1; i < n; i++)
+            if (may[i].size > may[best].size)
+                best = i;
+        taken = may[best];
+        memmove(&may[k + 1], &may[k], (best - k) * sizeof *may);
+        may[k] = taken;
+    }
 }
 
-/* Of n files the half of `max` that are largest, the other half spread over the rest. */
-static void take_sample(struct ax_opening *o, sized *may, uint32_t n, uint32_t max)
+/* Of n files the half of `max` that are largest, the other half spread over the rest; fewer, when
+ * nopen of them are open already. */
+static void take_sample(struct ax_opening *o, sized *may, uint32_t n, uint32_t max, uint32_t nopen)
 {
     uint32_t large = max / 2, spread = max - large;
 
-    qsort(may, n, sizeof *may, by_size);
-    for (uint32_t i = 0; i < large; i++)
-        o->todo[o->ntodo++] = may[i].file;
-    for (uint32_t i = 0; i < spread; i++)
+    large_first(may, n, large);
+    for (uint32_t i = 0; i < max && nopen < max; i++)
     {
-        uint64_t at = (uint64_t) i * (n - large) / spread;
+        uint64_t at = i < large ? i : large + (uint64_t) (i - large) * (n - large) / spread;
 
-        o->todo[o->ntodo++] = may[large + at].file;
+        if (ax_snapfile_file(&o->snap->file[may[at].file]) != NULL)
+            continue;
+        o->todo[o->ntodo++] = may[at].file;
+        nopen++;
     }
 }
 
 static ax_status choose_files(struct ax_opening *o, ax_task *t)
 {
     const ax_snapshot *s = o->snap;
-    uint32_t max = o->x->o.open_files, n = 0;
+    uint32_t max = o->x->o.open_files, n = 0, nopen = 0;
     ax_filter *f = NULL;
     sized *may;
 
@@ -200,9 +210,12 @@ static ax_status choose_files(struct ax_opening *o, ax_task *t)
            (uint32_t *) ax_arena_alloc(o->arena, ((size_t) s->nfiles + 1) * sizeof *o->todo));
     for (uint32_t i = 0; i < s->nfiles; i++)
         if (f == NULL || !ax_snapfile_excluded(&s->file[i], f))
+        {
             may[n++] = (sized){i, s->file[i].size};
+            nopen += ax_snapfile_file(&s->file[i]) != NULL;
+        }
     if (max > 0 && n > max)
-        take_sample(o, may, n, max);
+        take_sample(o, may, n, max < 2 * o->x->max_lanes ? max : 2 * o->x->max_lanes, nopen);
     else
         for (uint32_t i = 0; i < n; i++)
             o->todo[o->ntodo++] = may[i].file;
@@ -309,6 +322,11 @@ static ax_status take_files(struct ax_opening *o, ax_task *t)
         AX_TRY(fix_virtual(o, t, &s->file[i]));
     }
     s->nfiles = n;
+    s->watch = o->lake_ev.watch;
+    s->nwatch = o->lake_ev.nwatch;
+    s->watched = o->lake_ev.watched;
+    ax_snapshot_unref(o->src->earlier);
+    o->src->earlier = NULL;
     return plan_final(o, t);
 }
 
@@ -337,6 +355,27 @@ static ax_status start_lanes(struct ax_opening *o, ax_task *t)
     return AX_OK;
 }
 
+/* What an earlier listing and openings since then tell of files. */
+static ax_status remember(struct ax_opening *o, ax_task *t)
+{
+    const ax_snapshot *s = o->src->earlier;
+    ax_lake_known *known;
+
+    if (s == NULL)
+        return AX_OK;
+    AX_NEW(t, known, (ax_lake_known *) ax_arena_alloc(o->arena, (s->nfiles + (size_t) 1) *
+                                                                    sizeof *known));
+    for (uint32_t i = 0; i < s->nfiles; i++)
+    {
+        const ax_snapfile *f = &s->file[i];
+
+        known[i] = (ax_lake_known){f->path, ax_snapfile_file(f) != NULL ? f->id.size : f->size};
+    }
+    o->lake_spec.known = known;
+    o->lake_spec.nknown = s->nfiles;
+    return AX_OK;
+}
+
 /* Step the lake until it waits for something (*go: PARK), or is done and lanes run (END). */
 static ax_status list_files(struct ax_opening *o, ax_task *t, ax_go *go)
 {
@@ -346,7 +385,10 @@ static ax_status list_files(struct ax_opening *o, ax_task *t, ax_go *go)
     if (o->src->snap == o->snap)
         return start_lanes(o, t); /* listed before */
     if (o->lake == NULL)
+    {
+        AX_TRY(remember(o, t));
         AX_TRY(ax_lake_begin(t, o->snap->arena, &o->lake_spec, &o->lake));
+    }
     for (;;)
     {
         if (o->fetching)

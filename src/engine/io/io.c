@@ -347,7 +347,7 @@ ax_status ax_io_list_now(ax_task *t, ax_io *io, ax_io_req *r, bool *late)
     if (r->arena != NULL)
         t->arena = r->arena;
     if (b == NULL)
-        st = ax_io_local_list(t, io, r->uri, r->recursive, &r->entries, &r->nentries);
+        st = ax_io_local_list(t, io, r);
     else
         st = b->list(t, b->self, r->uri, r->recursive, &r->entries, &r->nentries);
     t->arena = scratch;
@@ -363,7 +363,11 @@ static int by_path(const void *a, const void *b)
 
 void ax_io_entries_sort(ax_io_entry *e, uint32_t n)
 {
-    if (n > 1)
+    uint32_t i = 1;
+
+    while (i < n && strcmp(e[i - 1].path, e[i].path) <= 0)
+        i++; /* directories are walked in the order of names, so mostly all of them */
+    if (i < n)
         qsort(e, n, sizeof *e, by_path);
 }
 

@@ -80,6 +80,7 @@ typedef struct ax_io_entry
     int64_t mtime_ns;
     bool is_dir;
     const char *etag;  /* remote, when the listing tells it; else NULL */
+    bool unsized;      /* size and mtime_ns were not asked for */
 } ax_io_entry;
 
 /* Nothing at a URI is an answer to LIST and STAT (found stays false), and ENOFILE for OPEN. */
@@ -88,6 +89,7 @@ typedef struct ax_io_req
     uint8_t kind;          /* ax_io_kind */
     bool done;             /* out */
     bool recursive;        /* LIST */
+    bool only_names;       /* LIST: sizes and times need not be found out, if that takes time */
     bool found;            /* LIST, STAT: out */
     bool is_dir;           /* STAT: out; a prefix with objects below it is a directory too */
     ax_io_file *file;      /* READ: in, borrowed; OPEN: out, owned reference */

@@ -174,10 +174,9 @@ ax_status ax_io_local_read(ax_task *t, ax_io_file *f, uint64_t off, const ax_io_
 
 /* ---- local_list.c --------------------------------------------------------------------------- */
 
-/* Entries of a directory, sorted by path, in the task's arena.  Those of one directory were in it
- * at one moment; ECHANGED when it changes too fast to tell. */
-ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursive,
-                           ax_io_entry **out, uint32_t *n) AX_MUST_USE;
+/* Answers LIST: entries of a directory, sorted by path, in the task's arena.  Those of one
+ * directory were in it at one moment; ECHANGED when it changes too fast to tell. */
+ax_status ax_io_local_list(ax_task *t, ax_io *io, ax_io_req *r) AX_MUST_USE;
 
 /* ---- pages.c --------------------------------------------------------------------------------- */
 

@@ -22,10 +22,16 @@ typedef struct ancestor
     ino_t ino;
 } ancestor;
 
+typedef struct one_name
+{
+    const char *text;
+    uint8_t type; /* d_type: a kind of file, or DT_UNKNOWN */
+} one_name;
+
 /* Of one directory, in the task's arena. */
 typedef struct names
 {
-    const char **name; /* [n], room for cap */
+    one_name *name; /* [n], room for cap */
     uint32_t n, cap;
 } names;
 
@@ -36,6 +42,7 @@ typedef struct listing
     ax_io_entry *entry; /* in t->arena, room for cap */
     uint32_t n, cap;
     bool recursive;
+    bool only_names; /* sizes and times are not wanted */
     bool gone; /* a name of the directory being listed went away since it was read */
 } listing;
 
@@ -97,65 +104,83 @@ static ax_status list_at(listing *l, int at, const char *path, const char *name,
     return list_dir(l, fd, name, &here, depth);
 }
 
-/* One name of a directory.  Links are followed; what is neither file nor directory is left out, as
- * are links that lead nowhere. */
-static ax_status list_one(listing *l, int fd, const char *dir, const char *name,
-                          const ancestor *up, int depth)
+/* What stands at a name; *found: a file or a directory. */
+static ax_status look_at(listing *l, int fd, const char *dir, const one_name *name, ax_io_entry *e,
+                         bool *found)
 {
-    size_t ndir = strlen(dir), nname = strlen(name);
-    ax_io_entry e = {0};
     struct stat st;
-    char *path;
 
-    if (fstatat(fd, name, &st, 0) != 0)
+    *found = true;
+    e->unsized = l->only_names && (name->type == DT_REG || name->type == DT_DIR);
+    e->is_dir = name->type == DT_DIR;
+    if (e->unsized)
+        return AX_OK;
+    *found = false;
+    if (fstatat(fd, name->text, &st, 0) != 0)
     {
         int err = errno;
 
-        if (err == ENOENT && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        if (err == ENOENT && fstatat(fd, name->text, &st, AT_SYMLINK_NOFOLLOW) != 0)
             l->gone = true;
         if (err == ENOENT || err == ELOOP)
             return AX_OK;
         return ax_io_fail_os(l->t, err, "could not stat directory entry", dir);
     }
-    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+    *found = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
+    e->size = S_ISREG(st.st_mode) ? (uint64_t) st.st_size : 0;
+    e->mtime_ns = (int64_t) st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    e->is_dir = S_ISDIR(st.st_mode);
+    return AX_OK;
+}
+
+/* One name of a directory.  Links are followed; what is neither file nor directory is left out, as
+ * are links that lead nowhere. */
+static ax_status list_one(listing *l, int fd, const char *dir, const one_name *name,
+                          const ancestor *up, int depth)
+{
+    size_t ndir = strlen(dir), nname = strlen(name->text);
+    ax_io_entry e = {0};
+    bool found;
+    char *path;
+
+    AX_TRY(look_at(l, fd, dir, name, &e, &found));
+    if (!found)
         return AX_OK;
     AX_NEW(l->t, path, (char *) ax_arena_alloc(l->t->arena, ndir + nname + 2));
     memcpy(path, dir, ndir);
     if (ndir > 0 && path[ndir - 1] != '/')
         path[ndir++] = '/';
-    memcpy(path + ndir, name, nname + 1);
+    memcpy(path + ndir, name->text, nname + 1);
     e.path = path;
-    e.size = S_ISREG(st.st_mode) ? (uint64_t) st.st_size : 0;
-    e.mtime_ns = (int64_t) st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-    e.is_dir = S_ISDIR(st.st_mode);
     AX_TRY(listing_add(l, &e));
-    return e.is_dir && l->recursive ? list_at(l, fd, name, path, up, depth + 1) : AX_OK;
+    return e.is_dir && l->recursive ? list_at(l, fd, name->text, path, up, depth + 1) : AX_OK;
 }
 
 /* ---- the names of one directory -------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *) a, *(const char *const *) b);
+    return strcmp(((const one_name *) a)->text, ((const one_name *) b)->text);
 }
 
-static ax_status names_add(listing *l, names *v, const char *name)
+static ax_status names_add(listing *l, names *v, const struct dirent *de)
 {
     if (v->n == v->cap)
     {
         uint32_t cap = v->cap == 0 ? 64 : v->cap * 2;
-        const char **bigger;
+        one_name *bigger;
 
         AX_CHECK(l->t, cap > v->cap, AX_ELIMIT, "too many directory entries");
         AX_NEW(l->t, bigger,
-               (const char **) ax_arena_alloc(l->t->arena, (size_t) cap * sizeof *bigger));
+               (one_name *) ax_arena_alloc(l->t->arena, (size_t) cap * sizeof *bigger));
         if (v->n > 0)
             memcpy(bigger, v->name, (size_t) v->n * sizeof *bigger);
         v->name = bigger;
         v->cap = cap;
     }
-    AX_NEW(l->t, v->name[v->n], ax_arena_strndup(l->t->arena, name, strlen(name)));
-    v->n++;
+    AX_NEW(l->t, v->name[v->n].text,
+           ax_arena_strndup(l->t->arena, de->d_name, strlen(de->d_name)));
+    v->name[v->n++].type = de->d_type;
     return AX_OK;
 }
 
@@ -177,7 +202,7 @@ static ax_status read_names(listing *l, DIR *d, const char *dir, names *out)
         if (de == NULL)
             break;
         if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0)
-            AX_TRY(names_add(l, out, de->d_name));
+            AX_TRY(names_add(l, out, de));
     }
     if (out->n > 1)
         qsort(out->name, out->n, sizeof *out->name, by_name);
@@ -191,9 +216,9 @@ static bool none_gone(const names *a, const names *b)
 
     for (uint32_t i = 0; i < a->n; i++, k++)
     {
-        while (k < b->n && strcmp(b->name[k], a->name[i]) < 0)
+        while (k < b->n && strcmp(b->name[k].text, a->name[i].text) < 0)
             k++;
-        if (k == b->n || strcmp(b->name[k], a->name[i]) != 0)
+        if (k == b->n || strcmp(b->name[k].text, a->name[i].text) != 0)
             return false;
     }
     return true;
@@ -262,7 +287,7 @@ static ax_status list_names(listing *l, DIR *d, const char *dir, const ancestor 
         {
             if (ax_task_stopped(l->t))
                 return ax_fail(l->t, AX_ESTOPPED, "query stopped");
-            AX_TRY(list_one(l, dirfd(d), dir, found.name[k], up, depth));
+            AX_TRY(list_one(l, dirfd(d), dir, &found.name[k], up, depth));
         }
         if (!l->gone)
         {
@@ -302,11 +327,10 @@ static ax_status list_dir(listing *l, int fd, const char *name, const ancestor *
     return st;
 }
 
-ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursive,
-                           ax_io_entry **out, uint32_t *n)
+ax_status ax_io_local_list(ax_task *t, ax_io *io, ax_io_req *r)
 {
-    listing l = {.t = t, .io = io, .recursive = recursive};
-    const char *path = ax_io_local_path(uri);
+    listing l = {.t = t, .io = io, .recursive = r->recursive, .only_names = r->only_names};
+    const char *uri = r->uri, *path = ax_io_local_path(uri);
     char *name;
     size_t len = strlen(uri);
 
@@ -317,7 +341,7 @@ ax_status ax_io_local_list(ax_task *t, ax_io *io, const char *uri, bool recursiv
     path = ax_io_local_path(name);
     AX_TRY(list_at(&l, AT_FDCWD, path[0] != '\0' ? path : ".", name, NULL, 0));
     ax_io_entries_sort(l.entry, l.n);
-    *out = l.entry;
-    *n = l.n;
+    r->entries = l.entry;
+    r->nentries = l.n;
     return AX_OK;
 }

@@ -7,6 +7,8 @@
  *                                files when it is the last one, else directories to walk on in
  *   DEEP  LIST, recursive        paths below that match all that is left, from a `**` on
  *   LEAF  STAT                   what a pattern ends with, when that needs no matching
+ *   WATCH STAT                   a directory that was listed, for who wants to see it change
+ *   SIZE  STAT                   at the end: a file that came without a size, and is not remembered
  *
  * Names of a pattern that stand for themselves are appended without asking.  What has to be asked
  * lies on a stack, from which each step takes up to ROUND_CNT things at once. */
@@ -15,17 +17,23 @@
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #define ROUND_CNT 32u
 
-typedef enum what { PATH, ALL, LEVEL, DEEP, LEAF } what;
+/* A directory that was changed later than this before it was listed may change again and keep its
+ * times: clocks of file systems tick as slowly as that. */
+#define AT_REST_NS INT64_C(2000000000)
+
+typedef enum what { PATH, ALL, LEVEL, DEEP, LEAF, WATCH, SIZE } what;
 
 typedef struct item
 {
     uint8_t what;
-    bool must;        /* nothing there is an error */
+    bool must;        /* nothing there is an error; WATCH: it was there when it was listed */
     const char *path; /* "": the working directory */
     const char *rest; /* LEVEL, DEEP: of the pattern */
+    uint32_t file;    /* SIZE: of the list */
 } item;
 
 typedef struct files_op
@@ -41,6 +49,13 @@ typedef struct files_op
     ax_io_req req[ROUND_CNT];
     ax_io_id id[ROUND_CNT];
     uint32_t nnow;
+    int64_t begin_ns;         /* by the clock of files */
+    bool sorted;              /* all names are found, and the list is sorted */
+    uint32_t sized;           /* then: files before this one have a size, or are under way */
+    uint32_t known;           /* and what is remembered before this one has been looked at */
+    ax_lake_watch *watch;     /* [nwatch] in the list's arena, room for watch_cap */
+    uint32_t nwatch, watch_cap;
+    bool watched;             /* so far */
 } files_op;
 
 static ax_status push(ax_task *t, files_op *op, item it)
@@ -131,6 +146,73 @@ static ax_status join(ax_task *t, ax_arena *a, const char *dir, const char *name
     return AX_OK;
 }
 
+/* ---- what the listing stands on -------------------------------------------------------------- */
+
+static bool is_local(const char *path)
+{
+    return strstr(path, "://") == NULL || strncmp(path, "file://", 7) == 0;
+}
+
+/* A directory must have been at rest when the listing began: then a later change shows. */
+static bool at_rest(const files_op *op, const ax_io_id *id)
+{
+    return id->mtime_ns < op->begin_ns - AT_REST_NS && id->ctime_ns < op->begin_ns - AT_REST_NS;
+}
+
+/* Note the answer to request i. */
+static ax_status watch(ax_task *t, files_op *op, uint32_t i)
+{
+    const item *it = &op->now[i];
+    ax_lake_watch *w;
+
+    if (!op->watched)
+        return AX_OK;
+    if (op->nwatch == op->watch_cap)
+    {
+        uint32_t cap = op->watch_cap == 0 ? 4 : op->watch_cap * 2;
+
+        AX_CHECK(t, op->watch_cap < (1u << 30), AX_ELIMIT, "too many directories");
+        AX_NEW(t, w, (ax_lake_watch *) ax_arena_alloc(op->list.arena, cap * sizeof *w));
+        if (op->nwatch > 0)
+            memcpy(w, op->watch, op->nwatch * sizeof *w);
+        op->watch = w;
+        op->watch_cap = cap;
+    }
+    w = &op->watch[op->nwatch++];
+    *w = (ax_lake_watch){.found = op->req[i].found,
+                         .is_dir = op->req[i].found && op->req[i].is_dir,
+                         .listed = it->what == WATCH && op->req[i].found,
+                         .id = op->id[i]};
+    AX_NEW(t, w->path, ax_arena_strndup(op->list.arena, it->path, strlen(it->path)));
+    op->watched = is_local(it->path) && (it->what != WATCH || w->found == it->must) &&
+                  (!w->listed || (w->is_dir && at_rest(op, &w->id)));
+    return AX_OK;
+}
+
+/* Have the directories looked at that request i listed: its root, and those below it. */
+static ax_status watch_listed(ax_task *t, files_op *op, uint32_t i)
+{
+    item it = op->now[i];
+    const ax_io_req *r = &op->req[i];
+
+    op->watched = op->watched && is_local(it.path);
+    if (!op->watched)
+        return AX_OK;
+    it.path = it.path[0] != '\0' ? it.path : ".";
+    AX_TRY(push(t, op, (item){.what = WATCH, .must = r->found, .path = it.path}));
+    for (uint32_t k = 0; k < r->nentries && r->recursive; k++)
+    {
+        const ax_io_entry *e = &r->entries[k];
+        const char *path;
+
+        if (!e->is_dir || hidden(below_of(e->path, op->now[i].path)))
+            continue;
+        AX_NEW(t, path, ax_arena_strndup(op->keep, e->path, strlen(e->path)));
+        AX_TRY(push(t, op, (item){.what = WATCH, .must = true, .path = path}));
+    }
+    return AX_OK;
+}
+
 /* ---- patterns -------------------------------------------------------------------------------- */
 
 /* Go on with a pattern in a directory.  Both stay until the operation ends. */
@@ -141,14 +223,14 @@ static ax_status walk(ax_task *t, files_op *op, const char *dir, const char *res
         size_t n = ax_glob_first(rest);
 
         if (*rest == '\0') /* a pattern that ends with a slash names directories */
-            return push(t, op, (item){ALL, false, dir, NULL});
+            return push(t, op, (item){.what = ALL, .path = dir});
         if (n == 0)
-            return push(t, op, (item){DEEP, false, dir, rest});
+            return push(t, op, (item){.what = DEEP, .path = dir, .rest = rest});
         if (!ax_glob_is_literal(rest, n))
-            return push(t, op, (item){LEVEL, false, dir, rest});
+            return push(t, op, (item){.what = LEVEL, .path = dir, .rest = rest});
         AX_TRY(join(t, op->keep, dir, rest, n, &dir));
         if (rest[n] == '\0')
-            return push(t, op, (item){LEAF, false, dir, NULL});
+            return push(t, op, (item){.what = LEAF, .path = dir});
         rest = skip_slashes(rest + n);
     }
 }
@@ -199,7 +281,7 @@ static ax_status add_listed(ax_task *t, files_op *op, const char *path, const ax
 {
     return ax_lake_list_add(t, &op->list,
                             &(ax_lake_file){.path = path,
-                                            .listed = true,
+                                            .listed = !e->unsized,
                                             .size = e->size,
                                             .mtime_ns = e->mtime_ns,
                                             .etag = e->etag});
@@ -209,7 +291,8 @@ static ax_status asked_path(ax_task *t, files_op *op, uint32_t i)
 {
     const item *it = &op->now[i];
 
-    if (!op->req[i].found && it->what == LEAF)
+    AX_TRY(watch(t, op, i));
+    if (it->what == WATCH || (!op->req[i].found && it->what == LEAF))
         return AX_OK;
     if (!op->req[i].found && ax_glob_has_magic(it->path))
         return walk_begin(t, op, it->path);
@@ -217,7 +300,7 @@ static ax_status asked_path(ax_task *t, files_op *op, uint32_t i)
         return it->must ? fail_nothing(t, it->path) : AX_OK;
     if (!op->req[i].is_dir)
         return add_asked(t, op, i);
-    return it->what == PATH ? push(t, op, (item){ALL, false, it->path, NULL}) : AX_OK;
+    return it->what == PATH ? push(t, op, (item){.what = ALL, .path = it->path}) : AX_OK;
 }
 
 /* One entry of a listing. */
@@ -253,8 +336,11 @@ static ax_status listed(ax_task *t, files_op *op, uint32_t i)
     const char *first = "";
     size_t n = 0;
 
+    if (!r->found && it->must)
+        return fail_nothing(t, it->path);
+    AX_TRY(watch_listed(t, op, i));
     if (!r->found)
-        return it->must ? fail_nothing(t, it->path) : AX_OK;
+        return AX_OK;
     if (it->what == LEVEL)
     {
         n = ax_glob_first(it->rest);
@@ -289,15 +375,16 @@ static ax_status push_paths(ax_task *t, files_op *op)
         size_t n = strlen(path);
 
         if (n > 0 && path[n - 1] == '/' && !ax_glob_has_magic(path))
-            AX_TRY(push(t, op, (item){ALL, must, path, NULL}));
+            AX_TRY(push(t, op, (item){.what = ALL, .must = must, .path = path}));
         else
-            AX_TRY(push(t, op, (item){PATH, must, path, NULL}));
+            AX_TRY(push(t, op, (item){.what = PATH, .must = must, .path = path}));
     }
     return AX_OK;
 }
 
 static ax_status begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_lake_op **out)
 {
+    struct timespec now;
     ax_arena *keep;
     files_op *op;
     ax_status st = AX_OK;
@@ -311,6 +398,9 @@ static ax_status begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_lak
     }
     op->keep = keep;
     op->spec = spec;
+    op->watched = true;
+    clock_gettime(CLOCK_REALTIME, &now);
+    op->begin_ns = (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
     op->list.arena = a;
     op->round = ax_arena_create(ax_arena_budget(a), 0);
     st = op->round != NULL ? push_paths(t, op) : ax_fail_nomem(t, 0);
@@ -321,22 +411,68 @@ static ax_status begin(ax_task *t, ax_arena *a, const ax_lake_spec *spec, ax_lak
     return st;
 }
 
-static void ask_next(files_op *op)
+static void ask(files_op *op, item it)
 {
-    op->nnow = 0;
-    while (op->nnow < ROUND_CNT && op->ntodo > 0)
-    {
-        uint32_t i = op->nnow++;
-        item it = op->todo[--op->ntodo];
-        bool stat = it.what == PATH || it.what == LEAF;
+    uint32_t i = op->nnow++;
+    bool list = it.what == ALL || it.what == LEVEL || it.what == DEEP;
 
-        op->now[i] = it;
-        op->req[i] = (ax_io_req){.kind = stat ? AX_IO_STAT : AX_IO_LIST,
-                                 .uri = it.path[0] != '\0' || stat ? it.path : ".",
-                                 .recursive = it.what != LEVEL,
-                                 .id = &op->id[i],
-                                 .arena = op->round};
+    op->now[i] = it;
+    op->req[i] = (ax_io_req){.kind = list ? AX_IO_LIST : AX_IO_STAT,
+                             .uri = it.path[0] != '\0' || !list ? it.path : ".",
+                             .recursive = it.what != LEVEL,
+                             .only_names = op->spec->known != NULL,
+                             .id = &op->id[i],
+                             .arena = op->round};
+}
+
+/* What is remembered of a file, or NULL; to be asked in the order of paths. */
+static const ax_lake_known *recall(files_op *op, const char *path)
+{
+    const ax_lake_spec *spec = op->spec;
+    int cmp = 1;
+
+    while (op->known < spec->nknown &&
+           (cmp = strcmp(spec->known[op->known].path, path)) < 0)
+        op->known++;
+    return op->known < spec->nknown && cmp == 0 ? &spec->known[op->known] : NULL;
+}
+
+/* Files that came without a size get the one that is remembered, or are looked at. */
+static void ask_sizes(files_op *op)
+{
+    for (; op->nnow < ROUND_CNT && op->sized < op->list.n; op->sized++)
+    {
+        ax_lake_file *f = &op->list.file[op->sized];
+        const ax_lake_known *k = f->listed ? NULL : recall(op, f->path);
+
+        if (k != NULL)
+            f->size = k->size;
+        else if (!f->listed)
+            ask(op, (item){.what = SIZE, .path = f->path, .file = op->sized});
     }
+}
+
+/* A file that is gone meanwhile stays on the list, as one that goes later does. */
+static void sized(files_op *op, uint32_t i)
+{
+    ax_lake_file *f = &op->list.file[op->now[i].file];
+
+    if (!op->req[i].found)
+        return;
+    f->listed = true;
+    f->size = op->id[i].size;
+    f->mtime_ns = op->id[i].mtime_ns;
+}
+
+static ax_status answered(ax_task *t, files_op *op, uint32_t i)
+{
+    if (op->now[i].what == SIZE)
+        sized(op, i);
+    else if (op->req[i].kind == AX_IO_STAT)
+        return asked_path(t, op, i);
+    else
+        return listed(t, op, i);
+    return AX_OK;
 }
 
 static ax_status step(ax_task *t, ax_lake_op *base, ax_lake_event *ev)
@@ -344,23 +480,31 @@ static ax_status step(ax_task *t, ax_lake_op *base, ax_lake_event *ev)
     files_op *op = (files_op *) base;
 
     for (uint32_t i = 0; i < op->nnow; i++)
-        if (op->req[i].kind == AX_IO_STAT)
-            AX_TRY(asked_path(t, op, i));
-        else
-            AX_TRY(listed(t, op, i));
+        AX_TRY(answered(t, op, i));
     ax_arena_reset(op->round);
-    ask_next(op);
+    op->nnow = 0;
+    while (op->nnow < ROUND_CNT && op->ntodo > 0)
+        ask(op, op->todo[--op->ntodo]);
+    if (op->nnow == 0)
+    {
+        if (!op->sorted)
+            ax_lake_list_sort(&op->list);
+        op->sorted = true;
+        ask_sizes(op);
+    }
     if (op->nnow > 0)
     {
         ev->step = AX_STEP_NEED;
         ev->need = (ax_io_need){op->req, op->nnow};
         return AX_OK;
     }
-    ax_lake_list_sort(&op->list);
     AX_TRY(ax_lake_hive(t, &op->list));
     ev->step = AX_STEP_DONE;
     ev->file = op->list.file;
     ev->nfiles = op->list.n;
+    ev->watch = op->watch;
+    ev->nwatch = op->nwatch;
+    ev->watched = op->watched;
     return AX_OK;
 }
 

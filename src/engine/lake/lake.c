@@ -83,9 +83,11 @@ static int by_path(const void *a, const void *b)
 
 void ax_lake_list_sort(ax_lake_list *l)
 {
-    uint32_t kept = 0;
+    uint32_t kept = 0, sorted = 1;
 
-    if (l->n > 1)
+    while (sorted < l->n && by_path(&l->file[sorted - 1], &l->file[sorted]) <= 0)
+        sorted++; /* mostly all of them */
+    if (sorted < l->n)
         qsort(l->file, l->n, sizeof *l->file, by_path);
     for (uint32_t i = 0; i < l->n; i++)
         if (kept == 0 || strcmp(l->file[kept - 1].path, l->file[i].path) != 0)

@@ -35,6 +35,13 @@
 typedef struct ax_lake ax_lake;
 typedef struct ax_lake_op ax_lake_op; /* opaque; each kind has its own struct behind it */
 
+/* What is remembered of a file from an earlier listing. */
+typedef struct ax_lake_known
+{
+    const char *path;
+    uint64_t size;
+} ax_lake_known;
+
 typedef struct ax_lake_spec
 {
     const char *const *path;   /* [npaths] borrowed, like the rest, until end */
@@ -44,6 +51,10 @@ typedef struct ax_lake_spec
                                 * directories, else "files" */
     const char *options;       /* "key=value" lines, or NULL */
     bool allow_none;           /* files: a path where nothing is stands for no files */
+    const ax_lake_known *known; /* [nknown] sorted by path.  NULL: files are looked at.  Else a file
+                                 * of the local file system that is among them need not be: it may
+                                 * get the size that is remembered, and no time */
+    uint32_t nknown;
 } ax_lake_spec;
 
 typedef struct ax_lake_file
@@ -51,7 +62,8 @@ typedef struct ax_lake_file
     const char *path;          /* as it must be given to ax_io */
     const char *stat;          /* what stands for its version, when the path is but a name of it;
                                 * NULL: the path */
-    bool listed;               /* the next three were told by a listing, a manifest or a STAT */
+    bool listed;               /* the next three were told by a listing, a manifest or a STAT; else
+                                * size is 0 or remembered */
     uint64_t size;
     int64_t mtime_ns;          /* 0: not known */
     const char *etag;          /* NULL: not known */
@@ -63,6 +75,16 @@ typedef struct ax_lake_file
                                 * of one table mostly share the string */
 } ax_lake_file;
 
+/* Something that a listing stands on.  While each of them is as it was, the same names would be
+ * found, if the file system gives a directory that changes another mtime or ctime. */
+typedef struct ax_lake_watch
+{
+    const char *path;          /* of the local file system */
+    bool found, is_dir;
+    bool listed;               /* a directory whose names count: it must be this version of it */
+    ax_io_id id;
+} ax_lake_watch;
+
 typedef struct ax_lake_event
 {
     uint8_t step;              /* ax_step: NEED or DONE */
@@ -70,6 +92,10 @@ typedef struct ax_lake_event
     const ax_lake_file *file;  /* DONE: [nfiles] in the arena of begin; each once, sorted by path
                                 * or as the kind of table orders them */
     uint32_t nfiles;
+    const ax_lake_watch *watch; /* DONE: [nwatch] in the same arena */
+    uint32_t nwatch;
+    bool watched;              /* DONE: these are all that the listing stands on, and a change of
+                                * them can be seen: directories had been at rest for a while */
 } ax_lake_event;
 
 /* a: holds the files; the operation's scratch is charged to its budget, too.  Thread: task; the
