@@ -33,8 +33,8 @@ KINDS = {"smallint": ("int16", int), "integer": ("int32", int), "bigint": ("int6
 # What may differ, and why.
 EXCUSED = (
     (r"tablesample", "a foreign table has no TABLESAMPLE"),
-    (r"^fetch\b", "a scan goes forward only, so a cursor must say SCROLL; and returns rows in its own"
-     " order, which nobody can ask a cursor for again"),
+    (r"^fetch\b", "a scan goes forward only, so a cursor must say SCROLL; and returns rows in its"
+     " own order, which nobody can ask a cursor for again"),
     (r"explain", "shows a plan"),
     (r"\b(ctid|xmin|cmin|tableoid)\b", "system columns tell of the table's storage"),
     (r"pg_(class|attribute|proc|type|depend|locks|cursors|relation_size|stat)",
