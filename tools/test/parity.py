@@ -347,6 +347,8 @@ def main():
     lines = read_def(version)
     todo, missed = expressions(lines, server_functions(c), version)
     todo = [(line, e) for line, e in todo if all(w == line or w in e for w in words)]
+    if words and not todo and not any(all(w in sql for w in words) for sql in QUERIES):
+        sys.exit("diff-parity: nothing has all of: " + ", ".join(words))
     with tempfile.TemporaryDirectory(dir=os.environ.get("AX_SCRATCH")) as folder:
         os.chmod(folder, 0o755)
         c.simple("SET TimeZone = 'Europe/Berlin'")
