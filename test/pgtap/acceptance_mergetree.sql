@@ -36,7 +36,8 @@ SELECT results_eq('SELECT id, d256::text, n256 FROM narrow WHERE id IN (1, 2, 3,
 	'SELECT id, d256::numeric(38,3)::text, n256::text FROM h_kinds WHERE id IN (1, 2, 3, 13, 14) ORDER BY id', 'rounded to few digits');
 SELECT throws_ok('SELECT i128 FROM narrow', '22003', NULL, 'too long for numeric(30,0)');
 CREATE FOREIGN TABLE bare (id int8, i256 numeric) SERVER analytics_fdw OPTIONS (path :'path', format 'mergetree');
-SELECT throws_ok('SELECT i256 FROM bare', '22003', NULL, 'longer ones need a declared precision');
+SELECT results_eq('SELECT id, i256::text, i256 + 1 FROM bare ORDER BY i256, id',
+	'SELECT id, i256::text, i256 + 1 FROM h_kinds ORDER BY i256, id', 'longer ones need no declared precision');
 
 -- Europe/Berlin goes from one to two hours within these rows.
 SELECT is((SELECT max(at) - min(at) FROM kinds), interval '29:30', 'Z03 DateTime with a zone is an instant');

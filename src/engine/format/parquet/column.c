@@ -1088,7 +1088,7 @@ ax_status ax_pq_col_read(ax_task *t, ax_pq_col *c, uint32_t row, uint32_t n, ax_
 {
     if (c->nread != NULL)
         return ax_pq_nested_read(t, c, row, n, b, out);
-    AX_ASSERT(row >= c->pos && n <= AX_BATCH_ROWS);
+    AX_ASSERT(n <= AX_BATCH_ROWS && (c->reading ? c->pos == row + c->at : c->pos <= row));
     c->fail_row = UINT32_MAX;
     if (c->conv->kind == CONV_NULL)
     {
