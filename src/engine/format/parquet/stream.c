@@ -127,12 +127,15 @@ static bool wants_pieces(const ax_pq_col *c, bool stored)
                   : ax_cdc_streams(c->codec);
 }
 
-/* Is the page, which need not be in memory at once, to be kept there for later queries? */
+/* Is the page, which need not be in memory at once, to be kept there for later queries?  Not when
+ * memory is so scarce that one page is more than what a reader is to have of the file. */
 static bool kept_whole(const ax_pq_col *c)
 {
+    uint64_t most = c->scan->req.buffer_bytes;
     ax_io_page key;
 
-    return ax_pq_page_key(c, &c->page, &key) && ax_io_page_wanted(c->scan->f->base.io, &key);
+    return (most == 0 || (uint64_t) c->page.uncompressed <= most) &&
+           ax_pq_page_key(c, &c->page, &key) && ax_io_page_wanted(c->scan->f->base.io, &key);
 }
 
 /* The whole page after all, with the reader where it stood in the pieces. */
