@@ -46,22 +46,29 @@ typedef struct listing
     bool gone; /* a name of the directory being listed went away since it was read */
 } listing;
 
+/* Room for one more than n of `size` bytes each, which the old ones move to. */
+static ax_status grow(listing *l, void **array, uint32_t n, uint32_t *cap, size_t size)
+{
+    uint32_t more = *cap == 0 ? 64 : *cap * 2;
+    void *bigger;
+
+    if (n < *cap)
+        return AX_OK;
+    AX_CHECK(l->t, more > *cap, AX_ELIMIT, "too many directory entries");
+    AX_NEW(l->t, bigger, ax_arena_alloc(l->t->arena, more * size));
+    if (n > 0)
+        memcpy(bigger, *array, n * size);
+    *array = bigger;
+    *cap = more;
+    return AX_OK;
+}
+
 static ax_status listing_add(listing *l, const ax_io_entry *e)
 {
-    if (l->n == l->cap)
-    {
-        uint32_t cap = l->cap == 0 ? 64 : l->cap * 2;
-        ax_io_entry *bigger;
+    void *entries = l->entry;
 
-        if (cap < l->cap)
-            return ax_fail(l->t, AX_ELIMIT, "too many directory entries");
-        AX_NEW(l->t, bigger,
-               (ax_io_entry *) ax_arena_alloc(l->t->arena, (size_t) cap * sizeof *bigger));
-        if (l->n > 0)
-            memcpy(bigger, l->entry, (size_t) l->n * sizeof *bigger);
-        l->entry = bigger;
-        l->cap = cap;
-    }
+    AX_TRY(grow(l, &entries, l->n, &l->cap, sizeof *l->entry));
+    l->entry = (ax_io_entry *) entries;
     l->entry[l->n++] = *e;
     return AX_OK;
 }
@@ -165,19 +172,10 @@ static int by_name(const void *a, const void *b)
 
 static ax_status names_add(listing *l, names *v, const struct dirent *de)
 {
-    if (v->n == v->cap)
-    {
-        uint32_t cap = v->cap == 0 ? 64 : v->cap * 2;
-        one_name *bigger;
+    void *array = v->name;
 
-        AX_CHECK(l->t, cap > v->cap, AX_ELIMIT, "too many directory entries");
-        AX_NEW(l->t, bigger,
-               (one_name *) ax_arena_alloc(l->t->arena, (size_t) cap * sizeof *bigger));
-        if (v->n > 0)
-            memcpy(bigger, v->name, (size_t) v->n * sizeof *bigger);
-        v->name = bigger;
-        v->cap = cap;
-    }
+    AX_TRY(grow(l, &array, v->n, &v->cap, sizeof *v->name));
+    v->name = (one_name *) array;
     AX_NEW(l->t, v->name[v->n].text,
            ax_arena_strndup(l->t->arena, de->d_name, strlen(de->d_name)));
     v->name[v->n++].type = de->d_type;

@@ -306,6 +306,8 @@ ax_status ax_mt_patches_step(ax_task *t, ax_mt_patch_opening *o, ax_fmt_event *e
     for (;;)
     {
         ax_fmt_event e = {0};
+        ax_mt_part *q;
+        ax_status st;
 
         if (o->op == NULL)
             AX_TRY(begin_next(t, o, &any));
@@ -320,15 +322,12 @@ ax_status ax_mt_patches_step(ax_task *t, ax_mt_patch_opening *o, ax_fmt_event *e
         }
         ax_mt_open_end(o->op);
         o->op = NULL;
+        q = (ax_mt_part *) e.file;
+        st = take(t, o, q);
+        if (st != AX_OK)
         {
-            ax_mt_part *q = (ax_mt_part *) e.file;
-            ax_status st = take(t, o, q);
-
-            if (st != AX_OK)
-            {
-                ax_note_file(t, q->dir);
-                return st;
-            }
+            ax_note_file(t, q->dir);
+            return st;
         }
     }
     *done = true;
