@@ -249,7 +249,7 @@ int main(int argc, char **argv)
     {
         puts(argc == 2 ? "lock_bench: nothing is counted in this build; see make locks"
                        : "lock_bench: needs a file; see make locks");
-        return 0;
+        return 2;
     }
     printf("%-24s %-10s %4s %9s %7s %7s %9s %7s\n", "for a million rows", "threads", "peak", "locks",
            "waits", "sleeps", "changes", "lost");

@@ -6,82 +6,11 @@
  * Files that are found must lie in the tree by their names. */
 #include "lake/mergetree_int.h"
 
-#include "base/bytes.h"
+#include "members.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum { MEMORY_BYTES = 256 << 20, MEMBERS = 64, MAX_STEPS = 4096 };
+enum { MAX_STEPS = 4096 };
 
 #define ROOT "mem://p"
-
-typedef struct member { char uri[280]; const uint8_t *bytes; uint32_t n; } member;
-
-typedef struct fuzz {
-    ax_budget budget;
-    ax_task t;
-    ax_io *io;
-    member m[MEMBERS];
-    uint32_t n;
-} fuzz;
-
-/* ---- the tree ---- */
-
-static void unpack(fuzz *z, const uint8_t *p, size_t n)
-{
-    while (n >= 5 && z->n < MEMBERS) {
-        size_t len = p[0], size;
-        member *m = &z->m[z->n];
-
-        if (len == 0 || n < 1 + len + 4)
-            return;
-        memcpy(m->uri, ROOT "/", sizeof ROOT);
-        memcpy(m->uri + sizeof ROOT, p + 1, len);
-        m->uri[sizeof ROOT + len] = '\0';
-        if (strlen(m->uri) != sizeof ROOT + len || m->uri[sizeof ROOT] == '/')
-            return;
-        size = ax_load_u32(p + 1 + len);
-        p += 5 + len;
-        n -= 5 + len;
-        m->bytes = p;
-        m->n = (uint32_t)(size < n ? size : n);
-        p += m->n;
-        n -= m->n;
-        z->n++;
-    }
-}
-
-static ax_status tree_open(ax_task *t, void *self, const char *uri, void **handle, ax_io_id *id)
-{
-    fuzz *z = self;
-
-    for (uint32_t i = 0; i < z->n; i++)
-        if (strcmp(z->m[i].uri, uri) == 0) {
-            memset(id, 0, sizeof *id);
-            id->ino = i + 1;
-            id->size = z->m[i].n;
-            *handle = &z->m[i];
-            return AX_OK;
-        }
-    return ax_fail(t, AX_ENOFILE, "no such file");
-}
-
-static void tree_close(void *self, void *handle)
-{
-    (void)self;
-    (void)handle;
-}
-
-static ax_status tree_start(void *self, void *handle, uint64_t off, uint64_t len, uint8_t *dst,
-                            void *token)
-{
-    fuzz *z = self;
-    member *m = handle;
-
-    memcpy(dst, m->bytes + off, len);
-    ax_io_complete(z->io, token, AX_OK, NULL);
-    return AX_OK;
-}
 
 /* Files below uri, and the directories in it, each once. */
 static ax_status tree_list(ax_task *t, void *self, const char *uri, bool recursive,
@@ -189,7 +118,7 @@ static void take_archive(fuzz *z, const member *m)
     ax_arena_destroy(a);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void use(fuzz *z)
 {
     static const char *const paths[] = {ROOT, ROOT "/t", ROOT "/metadata", ROOT "/a.tar",
                                         ROOT "/b2", ROOT "/store"};
@@ -198,26 +127,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         "objects=" ROOT "/bucket/data\ntable_name=w.t\n", "base_backup=" ROOT "/b1\n",
         "definition=" ROOT "/t.sql\n",
         "table_name=00000000-0000-0000-0000-000000000001\n"};
-    fuzz z = {0};
-    ax_io_backend b = {.scheme = "mem", .open = tree_open, .close = tree_close,
-                       .start = tree_start, .list = tree_list, .self = &z};
+
+    search(z, paths[z->head[0] % (sizeof paths / sizeof paths[0])],
+           options[z->head[1] % (sizeof options / sizeof options[0])]);
+    for (uint32_t i = 0; i < z->n; i++)
+        if (strcmp(z->m[i].uri, ROOT "/a.tar") == 0)
+            take_archive(z, &z->m[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz z = {.head = data};
 
     if (size < 2)
         return 0;
-    ax_budget_init(&z.budget, "fuzz", MEMORY_BYTES, NULL);
-    if (ax_task_init(&z.t, &z.budget, NULL) != AX_OK || ax_io_create(&z.io, 64) != AX_OK ||
-        ax_io_register(z.io, &b) != AX_OK)
-        abort();
-    unpack(&z, data + 2, size - 2);
-    search(&z, paths[data[0] % (sizeof paths / sizeof paths[0])],
-           options[data[1] % (sizeof options / sizeof options[0])]);
-    for (uint32_t i = 0; i < z.n; i++)
-        if (strcmp(z.m[i].uri, ROOT "/a.tar") == 0)
-            take_archive(&z, &z.m[i]);
-    ax_task_fini(&z.t);
-    ax_io_destroy(z.io);
-    /* Whatever was charged is released again. */
-    if (atomic_load(&z.budget.used_bytes) != 0)
-        abort();
+    unpack(&z, ROOT "/", true, data + 2, size - 2);
+    members_run(&z, (ax_io_backend){.scheme = "mem", .list = tree_list}, use);
     return 0;
 }
