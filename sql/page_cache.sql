@@ -33,9 +33,10 @@ INSERT INTO queries (q) VALUES
 CREATE FOREIGN TABLE t (id int8 NOT NULL, w text COLLATE "C", u text COLLATE "C" NOT NULL, x int)
 	SERVER analytics_fdw OPTIONS (path :'path');
 -- files that were written just now are not trusted
-SELECT count(pg_sleep(greatest(0, 3 - extract(epoch FROM clock_timestamp() - max(change)))::float8))
-	FROM unnest(ARRAY['groups/pages', 'groups/one', 'groups/plain', 'large/gzip']) f,
-		pg_stat_file(:'testdata' || '/' || f || '.parquet');
+SELECT count(pg_sleep(greatest(0, 3 - age)::float8)) AS waited
+	FROM (SELECT extract(epoch FROM clock_timestamp() - max(change)) AS age
+		FROM unnest(ARRAY['groups/pages', 'groups/one', 'groups/plain', 'large/gzip']) f,
+			pg_stat_file(:'testdata' || '/' || f || '.parquet')) s;
 -- the first time nothing is kept, the second time lets pages in
 SELECT n, pages('SELECT count(w), sum(x), max(u) FROM t') FROM generate_series(1, 4) n;
 SET analytics_fdw.enable_page_cache = off;
